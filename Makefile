@@ -34,7 +34,7 @@ demo: $(STAMP) ## Train on 4 replicas, beside tf.distribute.
 	$(BIN)/python examples/train_digits.py --replicas=4 --compare
 
 test: lint ## Lint, then run every test.
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(STAMP) ## Check style, format and types.
 	$(BIN)/ruff check

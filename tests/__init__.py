@@ -1,0 +1,1 @@
+"""stratagem's tests."""

@@ -1,0 +1,1 @@
+"""What holds for the whole code base: layers, public face, wheel."""
