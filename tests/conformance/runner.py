@@ -1,0 +1,95 @@
+"""Runs one program on one side, so that nothing leaks into the next run."""
+
+import dataclasses
+import tempfile
+import threading
+import traceback
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tests.conformance import normal_form
+from tests.conformance import program as program_lib
+from tests.conformance import sides
+
+# Far above the second or two that a program takes; a program that waits for
+# a collective that never comes must not hold up the table.
+DEADLINE_SECONDS = 60.0
+_SEED = 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+  """What became of a run: a result, or why there is none.
+
+  Attributes:
+    result: The normal form of what the program returned.
+    failure: The error it ended with, or that it did not end.
+    trace: Where the error came from.
+  """
+
+  result: normal_form.Node | None = None
+  failure: str = ""
+  trace: str = ""
+
+
+def run(
+  program: program_lib.Program,
+  *,
+  dist: Any,
+  strategy: str,
+  mode: str,
+  deadline_seconds: float = DEADLINE_SECONDS,
+) -> Outcome:
+  """Runs `program` with the implementation `dist`.
+
+  The thread is a new one: strategies in scope, graphs and device scopes
+  belong to a thread, so none is left over from another run.
+
+  Args:
+    program: What to run.
+    dist: `tf.distribute` or a module that plays it.
+    strategy: A name in `sides.STRATEGIES`.
+    mode: `program.EAGER` or `program.FUNCTION`.
+    deadline_seconds: After how many seconds the run is given up.
+
+  Returns:
+    Its result, or its failure.
+  """
+  outcomes: list[Outcome] = []
+
+  def work() -> None:
+    outcomes.append(_run_here(program, dist, strategy, mode))
+
+  thread = threading.Thread(target=work, name=program.name, daemon=True)
+  thread.start()
+  thread.join(deadline_seconds)
+  if outcomes:
+    return outcomes[0]
+  return Outcome(failure=f"did not end within {deadline_seconds:.0f} seconds")
+
+
+def _run_here(
+  program: program_lib.Program, dist: Any, strategy: str, mode: str
+) -> Outcome:
+  keras.utils.set_random_seed(_SEED)
+  try:
+    with tempfile.TemporaryDirectory() as directory:
+      offers = {
+        "dist": dist,
+        "strategy": sides.STRATEGIES[strategy](dist),
+        "wrap": tf.function if mode == program_lib.FUNCTION else _unwrapped,
+        "directory": directory,
+      }
+      result = program.run(**{name: offers[name] for name in program.wants})
+      return Outcome(result=normal_form.describe(result))
+  except Exception as error:
+    kind = normal_form.public_class(type(error)).__name__
+    return Outcome(
+      failure=f"{kind}: {error}", trace=traceback.format_exc()
+    )
+
+
+def _unwrapped(function: Any) -> Any:
+  return function
