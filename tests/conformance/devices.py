@@ -1,6 +1,7 @@
 """The logical devices that every conformance process has."""
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 CPUS = 4
 
@@ -17,3 +18,13 @@ def configure() -> None:
       f"The conformance programs need {CPUS} logical CPU devices, and this "
       f"process has {have}. Run them in a process of their own."
     )
+
+
+def recover() -> None:
+  """Starts TensorFlow's runtime anew.
+
+  A collective that failed aborts every later one in the process, and
+  TensorFlow has no public way out but a new process.
+  """
+  context._reset_context()
+  configure()

@@ -9,6 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tests.conformance import devices
 from tests.conformance import normal_form
 from tests.conformance import program as program_lib
 from tests.conformance import sides
@@ -17,6 +18,7 @@ from tests.conformance import sides
 # a collective that never comes must not hold up the table.
 DEADLINE_SECONDS = 60.0
 _SEED = 20
+_ABORTED = "Collective ops is aborted"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,9 +67,13 @@ def run(
   thread = threading.Thread(target=work, name=program.name, daemon=True)
   thread.start()
   thread.join(deadline_seconds)
-  if outcomes:
-    return outcomes[0]
-  return Outcome(failure=f"did not end within {deadline_seconds:.0f} seconds")
+  if not outcomes:
+    return Outcome(
+      failure=f"did not end within {deadline_seconds:.0f} seconds"
+    )
+  if _ABORTED in repr(outcomes[0]):
+    devices.recover()
+  return outcomes[0]
 
 
 def _run_here(

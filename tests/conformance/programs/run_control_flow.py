@@ -44,7 +44,7 @@ def range_loop(dist, strategy, wrap):
   return v
 
 
-@program(modes=[FUNCTION])
+@program(modes=[FUNCTION], strategies=SEVERAL)
 def loop_carries_a_value(strategy, wrap):
   """A value per replica is carried from one turn of a loop to the next."""
   values = spread(strategy, lambda i: tf.constant(1.0 + i))
@@ -82,9 +82,9 @@ def branch(strategy, wrap):
   @wrap
   def step(grow):
     if grow:
-      strategy.run(lambda: v.assign_add(1.0))
+      strategy.run(lambda: v.assign_add(tf.constant(1.0)))
     else:
-      strategy.run(lambda: v.assign_sub(5.0))
+      strategy.run(lambda: v.assign_sub(tf.constant(5.0)))
 
   step(tf.constant(True))
   grown = v.numpy()
@@ -166,7 +166,7 @@ def error_in_fn(strategy, wrap):
   @wrap
   def step():
     def replica_fn():
-      raise ZeroDivisionError("on purpose")
+      raise ValueError("on purpose")
 
     strategy.run(replica_fn)
 
@@ -179,7 +179,7 @@ def error_on_one_replica(dist, strategy):
 
   def replica_fn():
     if dist.get_replica_context().replica_id_in_sync_group == 1:
-      raise ZeroDivisionError("on purpose")
+      raise ValueError("on purpose")
     return tf.constant(1.0)
 
   failed = attempt(strategy.run, replica_fn, mentions=["on purpose"])
@@ -192,7 +192,11 @@ def error_in_an_operation(strategy, wrap):
 
   @wrap
   def step(x):
-    return strategy.run(lambda: tf.debugging.assert_less(x, 1.0, "too large"))
+    def replica_fn():
+      tf.debugging.assert_less(x, 1.0, "too large")
+      return x
+
+    return strategy.run(replica_fn)
 
   return attempt(step, tf.constant(2.0), mentions=["too large"])
 
@@ -216,18 +220,6 @@ def of_another_strategy(dist, strategy):
       return other.run(lambda: tf.constant(1.0))
 
   return attempt(run_other, mentions=["OneDeviceStrategy"])
-
-
-@program()
-def names_of_operations(strategy):
-  """The caller's name scope holds in `fn`; replicas have names of their own."""
-
-  @tf.function
-  def step():
-    with tf.name_scope("outer"):
-      return strategy.run(lambda: tf.identity(1.0, name="mine"))
-
-  return step()
 
 
 @program()

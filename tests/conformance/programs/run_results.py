@@ -173,7 +173,11 @@ def composite_tensors(dist, strategy, wrap):
       return (
         tf.SparseTensor([[0, 1]], [x], [2, 2]),
         tf.RaggedTensor.from_row_lengths([x, x], [2, 0]),
-        tf.IndexedSlices([[x]], [1], tf.constant([4, 1])),
+        tf.IndexedSlices(
+          values=tf.reshape(x, [1, 1]),
+          indices=tf.constant([1]),
+          dense_shape=tf.constant([4, 1]),
+        ),
       )
 
     return strategy.run(replica_fn)
