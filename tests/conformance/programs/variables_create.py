@@ -94,14 +94,16 @@ def every_aggregation(strategy):
 
 @program()
 def trainable_but_not_synchronized(strategy):
-  """A variable of each replica's own cannot be trainable."""
+  """A variable of each replica's own is not trainable unless one says so."""
   with strategy.scope():
-    return attempt(
-      lambda: tf.Variable(
-        1.0, synchronization=Synchronization.ON_READ, trainable=True
-      ),
-      mentions=["trainable", "ON_READ"],
-    )
+    return [
+      attempt(
+        lambda t=trainable: tf.Variable(
+          1.0, synchronization=Synchronization.ON_READ, trainable=t
+        )
+      )
+      for trainable in (None, True, False)
+    ]
 
 
 @program()

@@ -66,19 +66,30 @@ def mirrored_outside(strategy, wrap):
 
 @program()
 def numpy(strategy):
-  """`numpy()`, `np.array` and Python's own conversions."""
+  """`numpy()` and `np.array` give the value."""
   with strategy.scope():
     v = tf.Variable([[1.0, 2.0]])
-    n = tf.Variable(3)
-  return (
-    v.numpy(),
-    np.array(v),
-    int(n),
-    float(n),
-    bool(n > 2),
-    len(tf.unstack(v)),
-    [0, 1, 2, 3][n],
-  )
+  return v.numpy(), np.array(v)
+
+
+@program()
+def python_conversions(strategy):
+  """`int`, `float` and `bool` of a variable."""
+  with strategy.scope():
+    v = tf.Variable(3)
+  return {
+    "int": attempt(int, v),
+    "float": attempt(float, v),
+    "bool": attempt(bool, v),
+  }
+
+
+@program()
+def iteration(strategy):
+  """A variable can be unstacked and iterated over."""
+  with strategy.scope():
+    v = tf.Variable([1.0, 2.0])
+  return tf.unstack(v), attempt(list, v), attempt(len, v)
 
 
 @program()
@@ -196,7 +207,7 @@ def slices(strategy, wrap):
 
 @program()
 def gathers(strategy, wrap):
-  """`tf.gather`, `sparse_read` and `gather_nd` read rows."""
+  """`tf.gather` and `tf.gather_nd` read rows."""
   with strategy.scope():
     v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
@@ -205,14 +216,36 @@ def gathers(strategy, wrap):
     def replica_fn():
       return (
         tf.gather(v, rows),
-        v.sparse_read(rows),
-        v.gather_nd([[0, 1], [2, 0]]),
-        tf.nn.embedding_lookup(v, rows),
+        tf.gather_nd(v, [[0, 1], [2, 0]]),
       )
 
     return strategy.run(replica_fn)
 
   return step(tf.constant([2, 0]))
+
+
+@program()
+def methods_that_gather(strategy):
+  """A variable's own `sparse_read` and `gather_nd`."""
+  with strategy.scope():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+  return (
+    attempt(lambda: strategy.run(lambda: v.sparse_read([2, 0]))),
+    attempt(lambda: strategy.run(lambda: v.gather_nd([[0, 1], [2, 0]]))),
+  )
+
+
+@program()
+def embedding_lookup(strategy, wrap):
+  """`tf.nn.embedding_lookup` reads rows of a variable."""
+  with strategy.scope():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+  @wrap
+  def step(rows):
+    return strategy.run(lambda: tf.nn.embedding_lookup(v, rows))
+
+  return attempt(step, tf.constant([2, 0]))
 
 
 @program()
