@@ -2,6 +2,7 @@
 #
 #   PYTHON=...   the Python to make .venv with, 3.10 to 3.13
 #   WORKERS=...  how many processes run the tests
+#   TESTS=...    which tests: files or folders, all by default
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench conformance clean
@@ -34,7 +35,7 @@ demo: $(STAMP) ## Train on 4 replicas, beside tf.distribute.
 	$(BIN)/python examples/train_digits.py --replicas=4 --compare
 
 test: lint ## Lint, then run every test.
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 lint: $(STAMP) ## Check style, format and types.
 	$(BIN)/ruff check
