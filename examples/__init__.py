@@ -1,0 +1,1 @@
+"""Training programs written for `stratagem`."""

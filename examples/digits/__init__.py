@@ -1,0 +1,1 @@
+"""The parts of `train_digits.py`: data, model, loop, and the comparison."""
