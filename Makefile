@@ -1,12 +1,14 @@
 # `make demo` and `make test` set up .venv themselves, once.
 #
 #   PYTHON=...   the Python to make .venv with, 3.10 to 3.13
+#   EXTRA=...    which TensorFlow .venv gets: cpu, cuda or tpu
 #   WORKERS=...  how many processes run the tests
 #   TESTS=...    which tests: files or folders, all by default
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench conformance clean
 
+EXTRA ?= cpu
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,5 +71,5 @@ $(STAMP): pyproject.toml
 	  "$$python cannot (see above). On Debian and Ubuntu, install its" \
 	  "package python3-venv, or name another:" \
 	  "make PYTHON=/path/to/python3.12"; exit 1; }
-	$(BIN)/python -m pip install --quiet --editable '.[cpu,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRA),dev]'
 	@touch $@
