@@ -36,15 +36,14 @@ def make_devices(implementation: str, replicas: int) -> list[str]:
       "CUDA_VISIBLE_DEVICES=-1 to run on the CPU."
     )
   if gpus:
-    return [f"/gpu:{index}" for index in range(replicas)]
+    return [f"GPU:{index}" for index in range(replicas)]
   if implementation == OURS:
-    load(OURS).make_logical_cpus(replicas)
-  else:
-    tf.config.set_logical_device_configuration(
-      tf.config.list_physical_devices("CPU")[0],
-      [tf.config.LogicalDeviceConfiguration()] * replicas,
-    )
-  return [f"/cpu:{index}" for index in range(replicas)]
+    return load(OURS).make_logical_cpus(replicas)
+  tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0],
+    [tf.config.LogicalDeviceConfiguration()] * replicas,
+  )
+  return [f"CPU:{index}" for index in range(replicas)]
 
 
 def make_strategy(dist: types.ModuleType, kind: str, devices: list[str]) -> Any:

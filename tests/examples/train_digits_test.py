@@ -9,6 +9,7 @@ import tempfile
 from absl import flags
 from absl.testing import flagsaver
 from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from examples import train_digits as train_digits  # Defines the flags.
@@ -36,14 +37,6 @@ def train_and_record(*arguments: str) -> tuple[str, dict]:
     return said, json.loads(result.read_text())
 
 
-@functools.cache
-def default_run() -> tuple[str, dict, str]:
-  """What a run with the default flags said, measured and logged."""
-  logdir = tempfile.mkdtemp()
-  said, record = train_and_record(f"--logdir={logdir}")
-  return said, record, logdir
-
-
 def read_scalars(logdir: str) -> dict[str, dict[int, float]]:
   """By tag and step, every scalar in the event files of `logdir`."""
   scalars: dict[str, dict[int, float]] = {}
@@ -54,6 +47,14 @@ def read_scalars(logdir: str) -> dict[str, dict[int, float]]:
       scalar = float(tf.make_ndarray(value.tensor))
       scalars.setdefault(value.tag, {})[event.step] = scalar
   return scalars
+
+
+@functools.cache
+def default_run() -> tuple[str, dict, dict[str, dict[int, float]]]:
+  """What a run with the default flags said, measured and logged."""
+  with tempfile.TemporaryDirectory() as logdir:
+    said, record = train_and_record(f"--logdir={logdir}")
+    return said, record, read_scalars(logdir)
 
 
 class DefaultRunTest(tf.test.TestCase):
@@ -73,8 +74,7 @@ class DefaultRunTest(tf.test.TestCase):
     self.assertLen(record["losses"], 15 * _STEPS_PER_EPOCH)
 
   def test_the_event_file_holds_each_epochs_scalars(self):
-    _, record, logdir = default_run()
-    scalars = read_scalars(logdir)
+    _, record, scalars = default_run()
     for tag in ("loss", "accuracy", "images_per_second"):
       self.assertEqual(sorted(scalars[tag]), list(range(1, 16)), tag)
     self.assertLess(scalars["loss"][15], 0.1)
@@ -83,9 +83,9 @@ class DefaultRunTest(tf.test.TestCase):
     self.assertAllClose(scalars["test_accuracy"], {15: record["test_accuracy"]})
 
   def test_the_logged_loss_is_the_mean_over_all_digits(self):
-    _, record, logdir = default_run()
+    _, record, scalars = default_run()
     mean = sum(record["losses"][:_STEPS_PER_EPOCH]) * 64 / 1437
-    self.assertAllClose(read_scalars(logdir)["loss"][1], mean, rtol=1e-5)
+    self.assertAllClose(scalars["loss"][1], mean, rtol=1e-5)
 
 
 class CheckpointTest(tf.test.TestCase):
@@ -108,6 +108,7 @@ class CheckpointTest(tf.test.TestCase):
     )
 
 
+@pytest.mark.multiprocess
 class CompareTest(parameterized.TestCase):
   @parameterized.parameters(
     ("--strategy=one_device",), ("--replicas=2",), ("--replicas=4",)
