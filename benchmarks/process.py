@@ -52,8 +52,10 @@ class Child:
     """The next line the child says; see `measure` for what it raises."""
     timer = threading.Timer(self._deadline_seconds, self._process.kill)
     timer.start()
-    line = self._process.stdout.readline()
-    timer.cancel()
+    try:
+      line = self._process.stdout.readline()
+    finally:
+      timer.cancel()
     if line:
       return json.loads(line)
     code = self._process.wait()

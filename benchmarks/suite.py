@@ -68,6 +68,14 @@ PAIRS: tuple[pair_lib.Pair, ...] = (
     rounds=15,
   ),
   pair_lib.against_upstream(
+    "input",
+    "input",
+    arguments={"replicas": 8},
+    target=None,
+    processes=1,
+    rounds=15,
+  ),
+  pair_lib.against_upstream(
     "peak_memory",
     "peak_memory",
     arguments={"replicas": 8, "layers": 200},
