@@ -22,21 +22,26 @@ def load(implementation: str) -> types.ModuleType:
   return importlib.import_module(implementation)
 
 
-def make_devices(implementation: str, replicas: int) -> list[str]:
-  """The first GPUs; where there is no GPU, logical devices of one CPU.
+def gpu_names(replicas: int, gpus: int) -> list[str]:
+  """The first `replicas` of a machine's `gpus` GPUs; none where it has none.
 
   Raises:
     ValueError: there are GPUs, and fewer than `replicas`.
   """
-  gpus = tf.config.list_physical_devices("GPU")
-  if 0 < len(gpus) < replicas:
+  if 0 < gpus < replicas:
     raise ValueError(
-      f"There must be a GPU for each of --replicas={replicas}, found "
-      f"{len(gpus)}. Ask for {len(gpus)} or fewer, or hide the GPUs with "
-      "CUDA_VISIBLE_DEVICES=-1 to run on the CPU."
+      f"There must be a GPU for each of --replicas={replicas}, found {gpus}. "
+      f"Ask for {gpus} or fewer, or hide the GPUs with CUDA_VISIBLE_DEVICES=-1 "
+      "to run on the CPU."
     )
+  return [f"GPU:{index}" for index in range(min(replicas, gpus))]
+
+
+def make_devices(implementation: str, replicas: int) -> list[str]:
+  """The first GPUs; where there is no GPU, logical devices of one CPU."""
+  gpus = gpu_names(replicas, len(tf.config.list_physical_devices("GPU")))
   if gpus:
-    return [f"GPU:{index}" for index in range(replicas)]
+    return gpus
   if implementation == OURS:
     return load(OURS).make_logical_cpus(replicas)
   tf.config.set_logical_device_configuration(

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from examples.digits import data
 from examples.digits import progress
+from examples.digits import replication
 
 
 class DataTest(tf.test.TestCase):
@@ -36,6 +37,18 @@ class DataTest(tf.test.TestCase):
     sizes = [len(labels) for _, labels in data.batches(train, 64)]
     self.assertLen(sizes, data.count(train, 64))
     self.assertEqual(sizes[-1], 1437 % 64)
+
+
+class GpuNamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (2, 0, []), (2, 2, ["GPU:0", "GPU:1"]), (1, 2, ["GPU:0"])
+  )
+  def test_the_first_gpus_are_taken(self, replicas, gpus, names):
+    self.assertEqual(replication.gpu_names(replicas, gpus), names)
+
+  def test_too_few_gpus_are_refused(self):
+    with self.assertRaisesRegex(ValueError, "--replicas=4, found 2.*Ask for 2"):
+      replication.gpu_names(4, 2)
 
 
 class ProgressTest(parameterized.TestCase):
