@@ -19,6 +19,11 @@ def spread(strategy: Any, make: Callable[[int], Any]) -> Any:
   )
 
 
+def discard(call: Callable[..., Any], *args: Any) -> None:
+  """Calls and gives no result, whatever the two sides would give."""
+  call(*args)
+
+
 def kind(value: Any) -> str:
   """What sort of result a value is, for programs that only return that."""
   names = [base.__name__ for base in type(value).__mro__]

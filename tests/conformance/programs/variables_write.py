@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from tests.conformance.fragments import discard
 from tests.conformance.fragments import replica_id
 from tests.conformance.fragments import spread
 from tests.conformance.program import attempt
@@ -208,7 +209,7 @@ def a_python_number_by_replicas(strategy):
   outcomes = {}
   for aggregation in Aggregation:
     v = _make(strategy, Synchronization.ON_WRITE, aggregation)
-    outcome = attempt(lambda v=v: strategy.run(lambda: v.assign(3.0)) and None)
+    outcome = attempt(discard, strategy.run, lambda v=v: v.assign(3.0))
     outcomes[aggregation.name] = outcome, v
   return outcomes
 
@@ -220,8 +221,8 @@ def a_value_per_replica_outside(strategy):
   v = _make(strategy, Synchronization.ON_WRITE, Aggregation.NONE)
   w = _make(strategy, Synchronization.ON_READ, Aggregation.NONE)
   with strategy.scope():
-    first = attempt(lambda: v.assign(values) and None)
-    return first, v, attempt(lambda: w.assign(values) and None), w
+    first = attempt(discard, v.assign, values)
+    return first, v, attempt(discard, w.assign, values), w
 
 
 @program()
