@@ -1,0 +1,147 @@
+"""Values that live on several devices: one component for each replica."""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, Tuple, Union  # noqa: UP035
+
+import tensorflow as tf
+
+# What `tf.function`, loops and `tf.cond` carry as a component. The composite
+# types come first: a conversion to `tf.Tensor` would make them dense.
+_Component = Union[  # noqa: UP007
+  tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices, tf.Tensor
+]
+_COMPONENT_TYPES = (
+  tf.Tensor,
+  tf.RaggedTensor,
+  tf.SparseTensor,
+  tf.IndexedSlices,
+)
+
+
+class DistributedValues(abc.ABC):
+  """A value with one component for each replica.
+
+  Every distributed value and every distributed variable is an instance. The
+  components are read with `strategy.experimental_local_results(value)`, and
+  are what the function sees when the value is an argument of `strategy.run`.
+
+  References:
+    Mirrors `tf.distribute.DistributedValues` (2.21).
+  """
+
+  __slots__ = ()
+
+  values: tuple[Any, ...]
+
+
+class PerReplica(tf.experimental.ExtensionType, DistributedValues):
+  """A value whose components may differ from replica to replica.
+
+  Goes in and out of `tf.function`, through loops and `tf.cond`.
+
+  Args:
+    values: the component of each replica: tensors (ragged, sparse and
+      `tf.IndexedSlices` too) of any shapes.
+
+  Example:
+    >>> PerReplica((tf.constant(1.0), tf.constant(2.0))).values[1].numpy()
+    2.0
+
+  References:
+    Mirrors `tf.types.experimental.distributed.PerReplica` (2.21), which has
+    no public constructor.
+  """
+
+  values: Tuple[_Component, ...]  # noqa: UP006
+
+
+class Mirrored(tf.experimental.ExtensionType, DistributedValues):
+  """A value whose components are equal, one on the device of each replica.
+
+  Args:
+    values: the component of each replica.
+
+  References:
+    Mirrors `tf.types.experimental.distributed.Mirrored` (2.21).
+  """
+
+  values: Tuple[_Component, ...]  # noqa: UP006
+
+
+class _PythonValues(DistributedValues):
+  """Components that TensorFlow can't carry: Python objects, variables."""
+
+  __slots__ = ("values",)
+
+  def __init__(self, values: Sequence[Any]) -> None:
+    self.values = tuple(values)
+
+  def __repr__(self) -> str:
+    return f"{type(self).__name__}(values={self.values!r})"
+
+
+class PythonPerReplica(_PythonValues):
+  """A `PerReplica` of Python objects."""
+
+  __slots__ = ()
+
+
+class PythonMirrored(_PythonValues):
+  """A `Mirrored` of Python objects or of variables."""
+
+  __slots__ = ()
+
+
+PerReplica.register(PythonPerReplica)
+Mirrored.register(PythonMirrored)
+
+
+def _all_tensors(values: Sequence[Any]) -> bool:
+  return all(isinstance(v, _COMPONENT_TYPES) for v in values)
+
+
+def per_replica(values: Sequence[Any]) -> DistributedValues:
+  """Wraps one component a replica, of any type, as a `PerReplica`."""
+  values = tuple(values)
+  if _all_tensors(values):
+    return PerReplica(values)
+  return PythonPerReplica(values)
+
+
+def mirrored(values: Sequence[Any]) -> DistributedValues:
+  """Wraps equal components, one a replica, of any type, as a `Mirrored`."""
+  values = tuple(values)
+  return Mirrored(values) if _all_tensors(values) else PythonMirrored(values)
+
+
+def is_leaf(value: object) -> bool:
+  """Whether a nest ends at `value`, which may itself be distributed."""
+  return isinstance(value, DistributedValues)
+
+
+def select(replica: int, nest: Any) -> Any:
+  """Takes the component of one replica from every distributed value.
+
+  Args:
+    replica: the position of the component.
+    nest: any nest; what isn't distributed stays as it is, and so do
+      variables, which find their component by themselves.
+
+  Returns:
+    The same nest with components in place of distributed values.
+  """
+  return map_distributed(lambda value: value.values[replica], nest)
+
+
+def map_distributed(fn: Callable[[DistributedValues], Any], nest: Any) -> Any:
+  """Applies `fn` to the distributed values in `nest`, variables excepted."""
+
+  def leaf(value: Any) -> Any:
+    if isinstance(value, DistributedValues) and not isinstance(
+      value, tf.Variable
+    ):
+      return fn(value)
+    return value
+
+  return tf.nest.map_structure(leaf, nest)
