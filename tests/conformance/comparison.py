@@ -1,14 +1,22 @@
 """How two results differ, told in words."""
 
 from collections.abc import Iterator
+import dataclasses
 
 import numpy as np
 
 from tests.conformance.normal_form import Node
 
+_DISTRIBUTED = ("PerReplica", "Mirrored")
+
 
 def differences(
-  theirs: Node, ours: Node, *, tolerance: float = 0.0, devices: bool = True
+  theirs: Node,
+  ours: Node,
+  *,
+  tolerance: float = 0.0,
+  devices: bool = True,
+  clearer: bool = True,
 ) -> list[str]:
   """Every difference between upstream's result and stratagem's.
 
@@ -17,37 +25,53 @@ def differences(
     ours: What stratagem gave.
     tolerance: Relative distance that floating-point values may have.
     devices: Whether plain tensors must be on the same device.
+    clearer: Whether stratagem's messages must mention what the program says.
 
   Returns:
     One sentence a difference; none if the two agree.
   """
-  return list(_compare(theirs, ours, "result", tolerance, devices))
+  rules = _Rules(tolerance=tolerance, devices=devices, clearer=clearer)
+  return list(_compare(theirs, ours, "result", rules))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Rules:
+  tolerance: float
+  devices: bool
+  clearer: bool
 
 
 def _compare(
-  theirs: Node, ours: Node, path: str, tolerance: float, devices: bool
+  theirs: Node, ours: Node, path: str, rules: _Rules
 ) -> Iterator[str]:
   if theirs.kind != ours.kind:
     yield _say(path, "is", _brief(theirs), _brief(ours))
     return
-  for fact, value in theirs.facts.items():
-    if fact == "device" and theirs.kind == "tensor" and not devices:
-      continue
-    if ours.facts.get(fact) != value:
-      yield _say(f"{path}'s {fact}", "is", value, ours.facts.get(fact))
-  for word in theirs.mentions:
-    if word.lower() not in ours.message.lower():
-      yield f"{path}: the message does not mention {word!r}: {ours.message}"
-  if not _near(theirs.array, ours.array, tolerance):
+  yield from _compare_facts(theirs, ours, path, rules)
+  if rules.clearer:
+    for word in theirs.mentions:
+      if word.lower() not in ours.message.lower():
+        yield f"{path}: the message does not mention {word!r}: {ours.message}"
+  if not _near(theirs.array, ours.array, rules.tolerance):
     yield _say(path, "has the value", theirs.array, ours.array)
   if list(theirs.children) != list(ours.children):
-    if "keys" not in theirs.facts and "length" not in theirs.facts:
-      yield _say(path, "has", list(theirs.children), list(ours.children))
+    yield _say(path, "has", list(theirs.children), list(ours.children))
     return
+  if theirs.kind in _DISTRIBUTED:
+    # Where a replica's part is matters even if plain tensors may be anywhere.
+    rules = dataclasses.replace(rules, devices=True)
   for name, part in theirs.children.items():
-    where = f"{path}[{name}]"
-    plain = devices or theirs.kind in ("PerReplica", "Mirrored")
-    yield from _compare(part, ours.children[name], where, tolerance, plain)
+    yield from _compare(part, ours.children[name], f"{path}[{name}]", rules)
+
+
+def _compare_facts(
+  theirs: Node, ours: Node, path: str, rules: _Rules
+) -> Iterator[str]:
+  for name, fact in theirs.facts.items():
+    if name == "device" and theirs.kind == "tensor" and not rules.devices:
+      continue
+    if ours.facts.get(name) != fact:
+      yield _say(f"{path}'s {name}", "is", fact, ours.facts.get(name))
 
 
 def _near(

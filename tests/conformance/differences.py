@@ -18,6 +18,11 @@ class Difference:
   cases: str = ".*"
   reason: str
 
+  def covers(self, case: str) -> bool:
+    """Whether it shows in a case, `<area>.<function>/<strategy>/<mode>`."""
+    program, _, rest = case.partition("/")
+    return program == self.program and bool(re.fullmatch(self.cases, rest))
+
 
 DELIBERATE: tuple[Difference, ...] = ()
 
@@ -28,8 +33,4 @@ def reason_of(case: str) -> str | None:
   Args:
     case: `<area>.<function>/<strategy>/<mode>`.
   """
-  program, _, rest = case.partition("/")
-  for difference in DELIBERATE:
-    if difference.program == program and re.fullmatch(difference.cases, rest):
-      return difference.reason
-  return None
+  return next((d.reason for d in DELIBERATE if d.covers(case)), None)

@@ -41,7 +41,7 @@ def describe(value: Any) -> Node:
   for applies, form in _FORMS:
     if applies(value):
       return form(value)
-  return Node(kind=type(value).__name__, facts={"text": str(value)})
+  return Node(kind=type(value).__name__)
 
 
 def _is_distributed(value: Any) -> bool:
@@ -107,7 +107,6 @@ def _composite(value: Any) -> Node:
 def _mapping(value: Mapping[Any, Any]) -> Node:
   return Node(
     kind=type(value).__name__,
-    facts={"keys": [str(key) for key in value]},
     children={str(key): describe(part) for key, part in value.items()},
   )
 
@@ -116,10 +115,8 @@ def _sequence(value: Any) -> Node:
   names = getattr(value, "_fields", None) or range(len(value))
   return Node(
     kind=type(value).__name__,
-    facts={"length": len(value)},
     children={
-      str(name): describe(part)
-      for name, part in zip(names, value, strict=True)
+      str(name): describe(part) for name, part in zip(names, value, strict=True)
     },
   )
 

@@ -28,7 +28,8 @@ class Row:
   mode: str
   verdict: table.Verdict
   details: tuple[str, ...]
-  trace: str
+  trace: str = ""
+  hung: bool = False
 
   @classmethod
   def of(cls, finding: table.Finding) -> "Row":
@@ -41,6 +42,7 @@ class Row:
       verdict=finding.verdict,
       details=finding.details,
       trace=finding.trace,
+      hung=finding.hung,
     )
 
 
@@ -54,9 +56,7 @@ def _lines(rows: Sequence[Row]) -> list[list[str]]:
     [
       program,
       *(
-        _MARKS[
-          verdicts.get((program, *column), table.Verdict.NOT_APPLICABLE)
-        ]
+        _MARKS[verdicts.get((program, *column), table.Verdict.NOT_APPLICABLE)]
         for column in table.COLUMNS
       ),
     ]

@@ -19,6 +19,9 @@ from tests.conformance import sides
 DEADLINE_SECONDS = 60.0
 _SEED = 20
 _ABORTED = "Collective ops is aborted"
+# What is said of the first program that hung in this process: it may hold
+# locks and devices, so nothing that runs after it shows anything.
+_stuck: list[str] = []
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,11 +32,13 @@ class Outcome:
     result: The normal form of what the program returned.
     failure: The error it ended with, or that it did not end.
     trace: Where the error came from.
+    hung: Whether it did not end, and this process is of no more use.
   """
 
   result: normal_form.Node | None = None
   failure: str = ""
   trace: str = ""
+  hung: bool = False
 
 
 def run(
@@ -59,6 +64,8 @@ def run(
   Returns:
     Its result, or its failure.
   """
+  if _stuck:
+    return Outcome(failure=f"was not run, since {_stuck[0]}", hung=True)
   outcomes: list[Outcome] = []
 
   def work() -> None:
@@ -68,9 +75,8 @@ def run(
   thread.start()
   thread.join(deadline_seconds)
   if not outcomes:
-    return Outcome(
-      failure=f"did not end within {deadline_seconds:.0f} seconds"
-    )
+    _stuck.append(f"{program.name} did not end in {deadline_seconds:.0f} s")
+    return Outcome(failure=_stuck[0], hung=True)
   if _ABORTED in repr(outcomes[0]):
     devices.recover()
   return outcomes[0]
@@ -92,9 +98,7 @@ def _run_here(
       return Outcome(result=normal_form.describe(result))
   except Exception as error:
     kind = normal_form.public_class(type(error)).__name__
-    return Outcome(
-      failure=f"{kind}: {error}", trace=traceback.format_exc()
-    )
+    return Outcome(failure=f"{kind}: {error}", trace=traceback.format_exc())
 
 
 def _unwrapped(function: Any) -> Any:

@@ -56,6 +56,7 @@ class Finding:
   verdict: Verdict
   details: tuple[str, ...] = ()
   trace: str = ""
+  hung: bool = False
 
 
 def all_programs() -> list[program_lib.Program]:
@@ -78,6 +79,11 @@ def cases_of(program: program_lib.Program) -> Iterator[Case]:
       yield Case(program, strategy, mode)
 
 
+def all_cases() -> list[Case]:
+  """The whole table."""
+  return [case for program in all_programs() for case in cases_of(program)]
+
+
 def judge(case: Case, *, upstream: Any, ours: Any) -> Finding:
   """Runs a case on both sides and compares."""
   theirs = _run(case, upstream)
@@ -87,16 +93,20 @@ def judge(case: Case, *, upstream: Any, ours: Any) -> Finding:
       verdict=Verdict.BROKEN,
       details=(theirs.failure,),
       trace=theirs.trace,
+      hung=theirs.hung,
     )
   mine = _run(case, ours)
-  found = _differences(case.program, theirs, mine)
+  found = _differences(case.program, theirs, mine, clearer=ours is not upstream)
   reason = differences.reason_of(case.name)
   if reason:
     verdict = Verdict.DELIBERATE if found else Verdict.STALE
     return Finding(case=case, verdict=verdict, details=(reason, *found))
-  verdict = Verdict.DIFFERS if found else Verdict.AGREE
   return Finding(
-    case=case, verdict=verdict, details=tuple(found), trace=mine.trace
+    case=case,
+    verdict=Verdict.DIFFERS if found else Verdict.AGREE,
+    details=tuple(found),
+    trace=mine.trace,
+    hung=mine.hung,
   )
 
 
@@ -107,7 +117,10 @@ def _run(case: Case, dist: Any) -> runner.Outcome:
 
 
 def _differences(
-  program: program_lib.Program, theirs: runner.Outcome, mine: runner.Outcome
+  program: program_lib.Program,
+  theirs: runner.Outcome,
+  mine: runner.Outcome,
+  clearer: bool,
 ) -> list[str]:
   if mine.result is None:
     return [f"stratagem fails, upstream does not: {mine.failure}"]
@@ -116,4 +129,5 @@ def _differences(
     mine.result,
     tolerance=program.tolerance,
     devices=program.devices,
+    clearer=clearer,
   )

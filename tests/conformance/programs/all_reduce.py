@@ -73,9 +73,7 @@ def nests(dist, strategy, wrap):
 @program()
 def an_empty_nest(dist, strategy):
   """An empty nest."""
-  return attempt(
-    _reduced, dist, strategy, lambda f: f, "SUM", lambda i: []
-  )
+  return attempt(_reduced, dist, strategy, lambda f: f, "SUM", lambda i: [])
 
 
 @program()
@@ -190,9 +188,7 @@ def large(dist, strategy, wrap):
 @program()
 def empty_tensors(dist, strategy, wrap):
   """A tensor with no elements."""
-  return _reduced(
-    dist, strategy, wrap, "SUM", lambda i: [tf.zeros([0, 2]), i]
-  )
+  return _reduced(dist, strategy, wrap, "SUM", lambda i: [tf.zeros([0, 2]), i])
 
 
 @program()

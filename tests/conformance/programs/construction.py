@@ -13,9 +13,11 @@ def a_device_that_there_is_not(dist):
   """A device that there is not."""
   return {
     "mirrored": attempt(
-      dist.MirroredStrategy, ["/gpu:0", "/gpu:1"], mentions=["GPU"]
+      lambda: dist.MirroredStrategy(["/gpu:0", "/gpu:1"]).num_replicas_in_sync
     ),
-    "one": attempt(dist.OneDeviceStrategy, "/gpu:0", mentions=["GPU"]),
+    "one": attempt(
+      lambda: dist.OneDeviceStrategy("/gpu:0").num_replicas_in_sync
+    ),
   }
 
 
@@ -23,9 +25,24 @@ def a_device_that_there_is_not(dist):
 def a_number_too_high(dist):
   """A device number that there is not."""
   return {
-    "mirrored": attempt(dist.MirroredStrategy, ["/cpu:0", "/cpu:7"]),
-    "one": attempt(dist.OneDeviceStrategy, "/cpu:7"),
+    "mirrored": attempt(
+      lambda: dist.MirroredStrategy(["/cpu:0", "/cpu:7"]).num_replicas_in_sync
+    ),
+    "one": attempt(
+      lambda: dist.OneDeviceStrategy("/cpu:7").num_replicas_in_sync
+    ),
   }
+
+
+@program(strategies=NO_STRATEGY)
+def used_on_a_device_that_there_is_not(dist):
+  """A step on a device that there is not fails, at the latest."""
+
+  def use():
+    strategy = dist.MirroredStrategy(["/cpu:0", "/cpu:7"])
+    return strategy.run(lambda: tf.constant(1.0) + 1.0)
+
+  return attempt(use, mentions=["CPU:7"])
 
 
 @program(strategies=NO_STRATEGY)
@@ -42,9 +59,7 @@ def the_same_device_twice(dist):
 @program(strategies=NO_STRATEGY)
 def no_devices(dist):
   """An empty list of devices means all of them."""
-  return attempt(
-    lambda: dist.MirroredStrategy([]).extended.worker_devices
-  )
+  return attempt(lambda: dist.MirroredStrategy([]).extended.worker_devices)
 
 
 @program(strategies=NO_STRATEGY)
@@ -75,8 +90,11 @@ def on_another_device(dist):
   with strategy.scope():
     v = tf.Variable(1.0)
     x = tf.constant(1.0)
-  return v, x, strategy.run(lambda: v + 1.0), strategy.run(
-    lambda: dist.get_replica_context().devices
+  return (
+    v,
+    x,
+    strategy.run(lambda: v + 1.0),
+    strategy.run(lambda: dist.get_replica_context().devices),
   )
 
 

@@ -285,8 +285,10 @@ def inside_run(strategy):
   """A dataset is distributed in cross-replica context."""
   return attempt(
     lambda: strategy.run(
-      lambda: strategy.experimental_distribute_dataset(_batches(4, 4))
-      and tf.constant(1.0)
+      lambda: (
+        strategy.experimental_distribute_dataset(_batches(4, 4))
+        and tf.constant(1.0)
+      )
     )
   )
 

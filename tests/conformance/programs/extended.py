@@ -33,7 +33,9 @@ def batch_reduce_to(strategy):
     v = tf.Variable(1.0)
     first = spread(strategy, lambda i: tf.constant(1.0 + i))
     second = spread(strategy, lambda i: tf.constant([2.0, 1.0 * i]))
-    reduced = strategy.extended.batch_reduce_to("SUM", [(first, v), (second, v)])
+    reduced = strategy.extended.batch_reduce_to(
+      "SUM", [(first, v), (second, v)]
+    )
   return [strategy.experimental_local_results(value) for value in reduced]
 
 

@@ -18,9 +18,7 @@ def _model(strategy, *layers, metrics=()):
   keras.backend.clear_session()
   with strategy.scope():
     model = keras.Sequential([keras.Input([3]), *layers])
-    model.add(
-      keras.layers.Dense(1, kernel_initializer="ones", use_bias=False)
-    )
+    model.add(keras.layers.Dense(1, kernel_initializer="ones", use_bias=False))
     model.compile(keras.optimizers.SGD(0.1), "mse", metrics=list(metrics))
   return model
 

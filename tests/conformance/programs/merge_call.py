@@ -216,9 +216,7 @@ def in_another_merge_call(dist, strategy):
   def merge_fn(s):
     return dist.get_replica_context().merge_call(lambda s: None)
 
-  return attempt(
-    _merged, dist, strategy, lambda f: f, merge_fn, lambda i: ()
-  )
+  return attempt(_merged, dist, strategy, lambda f: f, merge_fn, lambda i: ())
 
 
 @program(strategies=SEVERAL)

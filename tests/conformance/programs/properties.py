@@ -16,7 +16,9 @@ def replicas_and_devices(strategy):
     "replicas": strategy.num_replicas_in_sync,
     "workers": attempt(lambda: extended.worker_devices),
     "parameters": attempt(lambda: extended.parameter_devices),
-    "static shapes": attempt(lambda: extended.experimental_require_static_shapes),
+    "static shapes": attempt(
+      lambda: extended.experimental_require_static_shapes
+    ),
   }
 
 
@@ -164,8 +166,6 @@ def input_context(dist):
     context.input_pipeline_id,
     context.num_replicas_in_sync,
     context.get_per_replica_batch_size(8),
-    attempt(
-      context.get_per_replica_batch_size, 6, mentions=["6", "4", "divi"]
-    ),
+    attempt(context.get_per_replica_batch_size, 6, mentions=["6", "4", "divi"]),
     str(context),
   )

@@ -52,9 +52,7 @@ def not_seeded(strategy, wrap):
   parts = [
     strategy.experimental_local_results(values) for values in (first, second)
   ]
-  same = [
-    bool(tf.reduce_all(a == b)) for a, b in zip(*parts, strict=True)
-  ]
+  same = [bool(tf.reduce_all(a == b)) for a, b in zip(*parts, strict=True)]
   return _distinct(strategy, first), any(same)
 
 

@@ -99,9 +99,7 @@ def along_second_axis(strategy, wrap):
 
   @wrap
   def step(x):
-    return strategy.reduce("SUM", x, axis=1), strategy.reduce(
-      "MEAN", x, axis=1
-    )
+    return strategy.reduce("SUM", x, axis=1), strategy.reduce("MEAN", x, axis=1)
 
   return step(values)
 

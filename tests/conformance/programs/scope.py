@@ -128,7 +128,9 @@ def of_another_strategy_within(dist, strategy):
     with strategy.scope(), other.scope():
       return "entered"
 
-  return attempt(enter_both, mentions=["OneDeviceStrategy", "scope"]), _where(dist)
+  return attempt(enter_both, mentions=["OneDeviceStrategy", "scope"]), _where(
+    dist
+  )
 
 
 @program()
@@ -155,9 +157,7 @@ def set_for_good(dist, strategy):
 def set_inside_scope(dist, strategy):
   """`experimental_set_strategy` inside a scope is an error."""
   with strategy.scope():
-    return attempt(
-      dist.experimental_set_strategy, strategy, mentions=["scope"]
-    )
+    return attempt(dist.experimental_set_strategy, strategy, mentions=["scope"])
 
 
 @program()
