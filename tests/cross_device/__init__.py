@@ -1,0 +1,1 @@
+"""Values on several devices, and what is done with them."""
