@@ -116,7 +116,7 @@ class CompareTest(parameterized.TestCase):
   def test_the_losses_are_those_of_tf_distribute(self, flag):
     said = train(flag, "--compare", "--compare_rounds=1", "--epochs=2")
     self.assertRegex(
-      said, r"Losses over 46 steps are at most \d\.\de-\d\d apart"
+      said, r"Losses over 46 steps are at most \d\.\de[-+]\d\d apart"
     )
     self.assertRegex(said, r"start-up +[\d.]+ s +[\d.]+ s +[\d.]+\n")
     self.assertRegex(said, r"step +[\d.]+ ms +[\d.]+ ms +[\d.]+\n")
