@@ -86,7 +86,9 @@ def resolve(
       types, or one that this machine doesn't have.
     TypeError: if `devices` isn't a sequence of names.
   """
-  if isinstance(devices, str) or not all(isinstance(d, str) for d in devices):
+  if not isinstance(devices, Sequence) or not all(
+    isinstance(device, str) and len(device) > 1 for device in devices
+  ):
     raise TypeError(
       "`devices` must be a list of device names such as `['GPU:0', 'GPU:1']`; "
       f"got {devices!r}."

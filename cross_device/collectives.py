@@ -43,7 +43,7 @@ class Collectives:
     self._order: resources.PerReplicaResource | None = None
 
   def all_reduce(
-    self, op: ReduceOp, leaves: Sequence[Any], options: Any = None
+    self, op: ReduceOp, leaves: Sequence[Any], member: int = 0
   ) -> list[Any]:
     """Reduces dense tensors and `tf.IndexedSlices` over all members.
 
@@ -52,17 +52,17 @@ class Collectives:
     Args:
       op: how.
       leaves: this member's tensors.
-      options: unused within one process.
+      member: which member traces it. 0 also where one trace serves all.
 
     Returns:
       The reduced tensors.
     """
-    del options
-    return [self._reduce(op, leaf) for leaf in leaves]
+    return [self._reduce(op, leaf, member) for leaf in leaves]
 
-  def _reduce(self, op: ReduceOp, leaf: Any) -> Any:
+  def _reduce(self, op: ReduceOp, leaf: Any, member: int) -> Any:
     if isinstance(leaf, tf.IndexedSlices):
-      values, indices = self.all_gather([leaf.values, leaf.indices], axis=0)
+      parts = [leaf.values, leaf.indices]
+      values, indices = self.all_gather(parts, 0, member)
       if op is ReduceOp.MEAN:
         values /= len(self._devices)
       return tf.IndexedSlices(values, indices, leaf.dense_shape)
@@ -70,31 +70,31 @@ class Collectives:
       input=leaf,
       merge_op="Add",
       final_op="Id",
-      **self._common(f"reduce/{leaf.dtype.name}/{leaf.shape}"),
+      **self._common(f"reduce/{leaf.dtype.name}/{leaf.shape}", member),
     )
-    total = tf.ensure_shape(total, leaf.shape)
+    if leaf.shape.rank is not None:
+      total = tf.ensure_shape(total, leaf.shape)
     return total / len(self._devices) if op is ReduceOp.MEAN else total
 
   def all_gather(
-    self, leaves: Sequence[tf.Tensor], axis: int, options: Any = None
+    self, leaves: Sequence[tf.Tensor], axis: int, member: int = 0
   ) -> list[tf.Tensor]:
     """Concatenates dense tensors over all members along `axis`.
 
     The members' tensors may differ in size along `axis`.
     """
-    del options
-    return [self._gather(leaf, axis) for leaf in leaves]
+    return [self._gather(leaf, axis, member) for leaf in leaves]
 
-  def _gather(self, leaf: tf.Tensor, axis: int) -> tf.Tensor:
+  def _gather(self, leaf: tf.Tensor, axis: int, member: int) -> tf.Tensor:
     rank = leaf.shape.rank
     axis %= rank
     # The collective wants equal sizes: each member pads to the largest.
     size = tf.shape(leaf)[axis]
-    sizes = self._gather_equal(size[tf.newaxis])
+    sizes = self._gather_equal(size[tf.newaxis], member)
     front = [axis, *(a for a in range(rank) if a != axis)]
     moved = tf.transpose(leaf, front)
     padding = [[0, tf.reduce_max(sizes) - size], *([[0, 0]] * (rank - 1))]
-    whole = self._gather_equal(tf.pad(moved, padding))
+    whole = self._gather_equal(tf.pad(moved, padding), member)
     parts = tf.split(whole, len(self._devices))
     kept = [part[: sizes[i]] for i, part in enumerate(parts)]
     back = [front.index(a) for a in range(rank)]
@@ -103,13 +103,13 @@ class Collectives:
     shape[axis] = None
     return tf.ensure_shape(joined, shape)
 
-  def _gather_equal(self, leaf: tf.Tensor) -> tf.Tensor:
+  def _gather_equal(self, leaf: tf.Tensor, member: int) -> tf.Tensor:
     return tf.raw_ops.CollectiveGatherV2(
       input=leaf,
-      **self._common(f"gather/{leaf.dtype.name}/{leaf.shape}"),
+      **self._common(f"gather/{leaf.dtype.name}/{leaf.shape}", member),
     )
 
-  def _common(self, what: str) -> dict[str, Any]:
+  def _common(self, what: str, member: int) -> dict[str, Any]:
     """The arguments that all collectives share.
 
     The key by which members match is made from what is exchanged. Two
@@ -121,18 +121,18 @@ class Collectives:
       "group_size": len(self._devices),
       "group_key": self._group_key,
       "instance_key": zlib.crc32(what.encode()) & 0x7FFFFFFF,
-      "ordering_token": [self._ordering_token()],
+      "ordering_token": [self._ordering_token(member)],
       "communication_hint": "nccl" if on_gpu else "ring",
       "timeout_seconds": self.timeout_seconds,
     }
 
-  def _ordering_token(self) -> tf.Tensor:
+  def _ordering_token(self, member: int) -> tf.Tensor:
     if self._order is None:
       with tf.init_scope():
         self._order = resources.PerReplicaResource(
           [self._make_token(device) for device in self._devices]
         )
-    return self._order.handles[0]
+    return self._order.handles[member]
 
   def _make_token(self, device: str) -> tf.Tensor:
     with tf.device(device):

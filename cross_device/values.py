@@ -6,6 +6,8 @@ from typing import Any, Tuple, Union  # noqa: UP035
 
 import tensorflow as tf
 
+from stratagem.cross_device import interfaces
+
 # What `tf.function`, loops and `tf.cond` carry as a component. The composite
 # types come first: a conversion to `tf.Tensor` would make them dense.
 _Component = Union[  # noqa: UP007
@@ -19,7 +21,7 @@ _COMPONENT_TYPES = (
 )
 
 
-class DistributedValues(abc.ABC):
+class DistributedValues(interfaces.Values, abc.ABC):
   """A value with one component for each replica.
 
   Every distributed value and every distributed variable is an instance. The
@@ -29,8 +31,6 @@ class DistributedValues(abc.ABC):
   References:
     Mirrors `tf.distribute.DistributedValues` (2.21).
   """
-
-  __slots__ = ()
 
   values: tuple[Any, ...]
 

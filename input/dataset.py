@@ -5,11 +5,14 @@ from typing import Any, Tuple  # noqa: UP035
 
 import tensorflow as tf
 
+from stratagem.cross_device import interfaces
 from stratagem.input import element as element_lib
 from stratagem.input import iterator as iterator_lib
 
 
-class DistributedDataset(tf.experimental.ExtensionType):
+class DistributedDataset(  # type: ignore[misc]
+  tf.experimental.ExtensionType, interfaces.Dataset
+):
   """A dataset of which each step feeds all replicas.
 
   Made by `strategy.experimental_distribute_dataset` and

@@ -5,6 +5,7 @@ import weakref
 
 import tensorflow as tf
 
+from stratagem.cross_device import interfaces
 from stratagem.input import element as element_lib
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class DistributedOptional(tf.experimental.ExtensionType):
     return element_lib.assemble(self._optional.get_value(name), self._devices)
 
 
-class DistributedIterator(tf.experimental.ExtensionType):
+class DistributedIterator(  # type: ignore[misc]
+  tf.experimental.ExtensionType, interfaces.Iterator
+):
   """Goes through a distributed dataset, a step at a time.
 
   Made by `iter(distributed_dataset)`. Serves in Python, as a closure of a

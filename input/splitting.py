@@ -72,10 +72,7 @@ def _part(leaf: Any, index: int, replicas: int) -> Any:
   if isinstance(leaf, tf.SparseTensor):
     return _part_of_sparse(leaf, index, replicas)
   if isinstance(leaf, tf.RaggedTensor):
-    even = leaf.shape[0] is not None and leaf.shape[0] % replicas == 0
-    size = leaf.shape[0] if even else leaf.nrows()
-    begin, end = _bounds(size, index, replicas)
-    return leaf[begin:end]
+    return _part_of_ragged(leaf, index, replicas)
   if isinstance(leaf, tf.Tensor):
     return _part_of_tensor(leaf, index, replicas)
   # An extension type that can be batched has examples along the first axis of
@@ -102,6 +99,21 @@ def _part_of_tensor(tensor: tf.Tensor, index: int, replicas: int) -> tf.Tensor:
     )
   begin, end = _bounds(size, index, replicas)
   return tensor[begin:end]
+
+
+def _part_of_ragged(
+  ragged: tf.RaggedTensor, index: int, replicas: int
+) -> tf.RaggedTensor:
+  size = ragged.shape[0]
+  if size is not None and size % replicas == 0:
+    begin, end = _bounds(size, index, replicas)
+    return ragged[begin:end]
+  begin, end = _bounds(ragged.nrows(), index, replicas)
+  part = ragged[begin:end]
+  splits = tf.raw_ops.PlaceholderWithDefault(
+    input=part.row_splits, shape=[None]
+  )
+  return tf.RaggedTensor.from_row_splits(part.values, splits, validate=False)
 
 
 def _part_of_sparse(

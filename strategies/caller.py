@@ -26,11 +26,23 @@ class Caller:
     self._creators = list(self._graph._variable_creator_stack)
     self._mode = context.current()
     self.variables = contextvars.copy_context()
-    self._control_inputs = []
+    self._control_inputs: list[tf.Operation] = []
     if self._in_graph:
       # Each thread gets scopes of its own from here on.
       self._graph.switch_to_thread_local()
       self._control_inputs = self._graph._current_control_dependencies()
+
+  @property
+  def is_eager(self) -> bool:
+    """Whether the thread was in eager mode."""
+    return not self._in_graph
+
+  @property
+  def is_current(self) -> bool:
+    """Whether operations go now where they went then."""
+    if not self._in_graph:
+      return tf.executing_eagerly()
+    return tf.compat.v1.get_default_graph() is self._graph
 
   @contextlib.contextmanager
   def enter(self) -> Iterator[None]:

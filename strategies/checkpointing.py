@@ -5,7 +5,6 @@ every object that is saved, and there is no other way to say that several
 components are one value. They are named here and nowhere else.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -32,12 +31,9 @@ class OneValueInCheckpoint:
         written.append(component.assign(tf.identity(value), read_value=False))
     return tf.group(*(w for w in written if w is not None))
 
-  def _serialize_to_tensors(self) -> dict[str, Callable[[], tf.Tensor]]:
-    def value() -> tf.Tensor:
-      with tf.device("cpu:0"):
-        return tf.identity(self.checkpoint_value())
-
-    return {_VALUE_KEY: value}
+  def _serialize_to_tensors(self) -> dict[str, tf.Tensor]:
+    with tf.device("cpu:0"):
+      return {_VALUE_KEY: tf.identity(self.checkpoint_value())}
 
   def _restore_from_tensors(self, restored: dict[str, tf.Tensor]) -> Any:
     return self.restore(restored[_VALUE_KEY])

@@ -44,6 +44,8 @@ class StrategyExtended:
     self._container_strategy = container_strategy
     self._devices = tuple(devices)
     self.last_run: engine.Report | None = None
+    # Whether functions called by replicas in eager mode hold collectives.
+    self.joins_collectives = False
     self.collectives = collectives_lib.Collectives(self._devices)
 
   @property

@@ -4,6 +4,10 @@ Replica 0 runs in the caller's thread and leads. The others need a thread of
 their own only when replica 0 comes to a `merge_call`: then each is started,
 one after the other, and runs up to its own. One thread runs at a time, so
 what the replicas do is in a fixed order.
+
+An exception are collectives in a `tf.function` that the replicas call in
+eager mode: each then waits in its collective until all have come, so the
+threads run side by side.
 """
 
 from collections.abc import Callable
@@ -11,6 +15,8 @@ import concurrent.futures
 import dataclasses
 import queue
 from typing import Any, TYPE_CHECKING
+
+import tensorflow as tf
 
 from stratagem.cross_device import values as values_lib
 from stratagem.strategies import caller as caller_lib
@@ -29,6 +35,11 @@ class _Merge:
   merge_fn: Callable[..., Any]
   args: tuple[Any, ...]
   kwargs: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Joining:
+  """A replica is about to wait for the others in a collective."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +82,21 @@ class _Follower:
     self.reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
     self.last: _Merge | _Finished | _Failed | None = None
 
-  def wait(self) -> "_Merge | _Finished | _Failed":
-    """For the leader: until this replica merges, returns or raises."""
-    self.last = self.reports.get()
+  def wait(self) -> bool:
+    """For the leader: until this replica merges, returns or raises.
+
+    Returns:
+      Whether it did; if not, it is about to join a collective.
+    """
+    report = self.reports.get()
+    joining = isinstance(report, _Joining)
+    self.last = None if joining else report
+    return not joining
+
+  def settled(self) -> "_Merge | _Finished | _Failed":
+    """For the leader: what this replica did, once it has."""
+    while self.last is None:
+      self.wait()
     return self.last
 
 
@@ -96,6 +119,7 @@ class Meeting:
     self._followers: list[_Follower] = []
     self._executor: concurrent.futures.ThreadPoolExecutor | None = None
     self._state = caller_lib.Caller()
+    self._side_by_side = False
 
   def run(self) -> list[Any]:
     """Runs the function on all replicas.
@@ -104,6 +128,9 @@ class Meeting:
       What each replica returned.
     """
     try:
+      if self._extended.joins_collectives and tf.executing_eagerly():
+        self._side_by_side = True
+        self._start()
       first = self._call(0)
       if self._followers:
         return [first, *self._finish()]
@@ -132,6 +159,29 @@ class Meeting:
       raise _Cancelled
     return answer
 
+  @property
+  def within_reach(self) -> bool:
+    """Whether the replicas can be brought together by the code running.
+
+    Not so where it is traced into a graph of its own: in a `tf.cond`, a
+    loop, or a `tf.function` that the replicas call.
+    """
+    return self._state.is_current
+
+  def join_collective(self, replica: "replica_context.ReplicaContext") -> None:
+    """For a replica: says that it will wait for all in a collective."""
+    if not self._state.is_eager:
+      # The collectives of all replicas will be in one graph.
+      return
+    # The next run makes no trace, and so doesn't come here.
+    self._extended.joins_collectives = True
+    if replica.component == 0:
+      self._side_by_side = True
+      if not self._followers:
+        self._start()
+    elif self._followers:
+      self._followers[replica.component - 1].reports.put(_Joining())
+
   def _lead(self, own: _Merge) -> Any:
     """For replica 0: brings the others here, merges, and answers them."""
     if not self._followers:
@@ -142,16 +192,21 @@ class Meeting:
     for follower, result in zip(self._followers, results[1:], strict=True):
       # One at a time: this replica goes on to its next merge, or its end,
       # before the following one does.
+      follower.last = None
       follower.answers.put(result)
-      follower.wait()
+      self._let_go_on(follower)
     return results[0]
+
+  def _let_go_on(self, follower: _Follower) -> None:
+    if not self._side_by_side:
+      self._side_by_side = not follower.wait()
 
   def _start(self) -> None:
     self._followers = [_Follower(r) for r in range(1, self._size)]
     self._executor = _lease(self._size - 1)
     for follower in self._followers:
       self._executor.submit(self._follow, follower)
-      follower.wait()
+      self._let_go_on(follower)
 
   def _follow(self, follower: _Follower) -> None:
     """Runs one replica, in its thread."""
@@ -167,12 +222,11 @@ class Meeting:
       return self._call(follower.replica)
 
   def _expect_merge(self, follower: _Follower) -> _Merge:
-    report = follower.last
+    report = follower.settled()
     if isinstance(report, _Failed):
       raise report.error
     if isinstance(report, _Finished):
       raise RuntimeError(_uneven(0, "calls", follower.replica, "has not"))
-    assert report is not None
     return report
 
   def _merge(self, merges: list[_Merge]) -> list[Any]:
@@ -191,7 +245,7 @@ class Meeting:
     """What the others returned, now that replica 0 has."""
     results = []
     for follower in self._followers:
-      report = follower.last
+      report = follower.settled()
       if isinstance(report, _Failed):
         raise report.error
       if not isinstance(report, _Finished):
@@ -202,9 +256,9 @@ class Meeting:
   def _close(self) -> None:
     """Ends the replicas that still wait, and keeps the threads."""
     for follower in self._followers:
-      if isinstance(follower.last, _Merge):
+      while isinstance(follower.settled(), _Merge):
+        follower.last = None
         follower.answers.put(_Cancelled)
-        follower.wait()
     if self._executor is not None:
       _idle[self._size - 1].append(self._executor)
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from stratagem.cross_device import values as values_lib
 from stratagem.strategies import meeting as meeting_lib
+from stratagem.strategies import merging
 from stratagem.strategies import regroup as regroup_lib
 from stratagem.strategies import replica_context
 
@@ -32,7 +33,27 @@ class PerReplicaContext(replica_context.ReplicaContext):
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
   ) -> Any:
+    if not self._meeting.within_reach:
+      raise RuntimeError(merging.NESTED)
     return self._meeting.merge(self, merge_fn, args, kwargs)
+
+  def reduce_leaves(self, op: Any, leaves: list[Any], options: Any) -> Any:
+    """See `ReplicaContext.reduce_leaves`."""
+    if self._meeting.within_reach:
+      return super().reduce_leaves(op, leaves, options)
+    self._meeting.join_collective(self)
+    return self._strategy.extended.collectives.all_reduce(
+      op, leaves, self.component
+    )
+
+  def gather_leaves(self, leaves: list[Any], axis: int, options: Any) -> Any:
+    """See `ReplicaContext.gather_leaves`."""
+    if self._meeting.within_reach:
+      return super().gather_leaves(leaves, axis, options)
+    self._meeting.join_collective(self)
+    return self._strategy.extended.collectives.all_gather(
+      leaves, axis, self.component
+    )
 
 
 def run(

@@ -61,14 +61,14 @@ class TraceOnceContext(replica_context.ReplicaContext):
     """See `ReplicaContext.reduce_leaves`."""
     if self._merges.within_reach:
       return super().reduce_leaves(op, leaves, options)
-    return self._strategy.extended.collectives.all_reduce(op, leaves, options)
+    return self._strategy.extended.collectives.all_reduce(op, leaves)
 
   def gather_leaves(self, leaves: list[Any], axis: int, options: Any) -> Any:
     """See `ReplicaContext.gather_leaves`."""
     if self._merges.within_reach:
       return super().gather_leaves(leaves, axis, options)
     collectives = self._strategy.extended.collectives
-    return collectives.all_gather(leaves, axis, options)
+    return collectives.all_gather(leaves, axis)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Only the Keras bridge derives classes from those of tf.distribute."""
+"""Only named files derive classes from those of tf.distribute.
+
+The Keras bridge does, and `cross_device/interfaces.py` names the classes
+without behaviour by which AutoGraph and Keras know ours.
+"""
 
 import re
 
