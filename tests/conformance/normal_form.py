@@ -11,8 +11,14 @@ import tensorflow as tf
 
 from tests.conformance import program as program_lib
 
-# Classes that both sides have under the same name, most special first.
-_KINDS = ("PerReplica", "Mirrored", "DistributedValues")
+# Classes that both sides have under the same name, most special first, and
+# the kind they are. Only the last is public: which other class holds what is
+# no tensor is each side's own affair.
+_KINDS = {
+  "Mirrored": "Mirrored",
+  "PerReplica": "PerReplica",
+  "DistributedValues": "PerReplica",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,7 +56,7 @@ def _is_distributed(value: Any) -> bool:
 
 def _distributed_kind(value: Any) -> str:
   names = [base.__name__ for base in type(value).__mro__]
-  return next(kind for kind in _KINDS if kind in names)
+  return next(kind for name, kind in _KINDS.items() if name in names)
 
 
 def _components(value: Any) -> dict[str, Node]:
@@ -89,7 +95,7 @@ def _tensor(value: tf.Tensor) -> Node:
   if not hasattr(value, "numpy"):
     return Node(kind="symbolic tensor", facts=facts)
   facts["device"] = value.device
-  return Node(kind="tensor", facts=facts, array=value.numpy())
+  return Node(kind="tensor", facts=facts, array=np.asarray(value.numpy()))
 
 
 def _numpy(variable: tf.Variable) -> np.ndarray:

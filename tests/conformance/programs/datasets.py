@@ -14,6 +14,11 @@ def _batches(rows=8, batch=4, drop_remainder=False):
   return dataset.batch(batch, drop_remainder=drop_remainder)
 
 
+def _specs(spec):
+  """What each replica gets."""
+  return [str(part) for part in tf.nest.flatten(spec, expand_composites=True)]
+
+
 def _local(strategy, dataset):
   """Each batch as the tuple of what the replicas get."""
   return [strategy.experimental_local_results(batch) for batch in dataset]
@@ -44,7 +49,7 @@ def a_remainder_dropped(strategy):
   """`drop_remainder` leaves no smaller batch."""
   data = _batches(10, 4, drop_remainder=True)
   dataset = strategy.experimental_distribute_dataset(data)
-  return _local(strategy, dataset), str(dataset.element_spec)
+  return _local(strategy, dataset), _specs(dataset.element_spec)
 
 
 @program()
@@ -132,9 +137,7 @@ def iterated_twice(strategy):
 def element_spec(strategy):
   """The element spec is per replica, with the batch split."""
   dataset = strategy.experimental_distribute_dataset(_batches(8, 4))
-  spec = dataset.element_spec
-  iterator_spec = iter(dataset).element_spec
-  return type(spec).__name__, str(spec), str(iterator_spec)
+  return _specs(dataset.element_spec), _specs(iter(dataset).element_spec)
 
 
 @program()
@@ -223,7 +226,7 @@ def from_a_function_spec(strategy):
   dataset = strategy.distribute_datasets_from_function(
     lambda context: _batches(8, 2, drop_remainder=True)
   )
-  return str(dataset.element_spec)
+  return _specs(dataset.element_spec)
 
 
 @program()

@@ -100,15 +100,14 @@ def context_of_an_update(dist, strategy):
 
 @program()
 def update_in_replica_context(strategy):
-  """`update` is for cross-replica context."""
+  """`update` from inside `run`."""
   with strategy.scope():
     v = tf.Variable(1.0)
-  return attempt(
-    lambda: strategy.run(
-      lambda: strategy.extended.update(v, lambda w: w.assign(2.0))
-    ),
-    mentions=["replica context"],
-  )
+
+  def replica_fn():
+    strategy.extended.update(v, lambda w: w.assign(2.0))
+
+  return attempt(strategy.run, replica_fn), v
 
 
 @program()

@@ -28,14 +28,13 @@ def what_the_function_is_told(dist, strategy):
     return (
       context.replica_id_in_sync_group,
       context.num_replicas_in_sync,
-      str(context),
     )
 
   return [
     strategy.experimental_distribute_values_from_function(
       lambda context, part=part: tell(context)[part]
     )
-    for part in range(3)
+    for part in range(2)
   ]
 
 
@@ -187,4 +186,4 @@ def spec_of_a_value(strategy):
   def step(x):
     return strategy.run(lambda a: a + 1.0, args=(x,))
 
-  return type(spec).__name__, step(values)
+  return isinstance(spec, tf.TypeSpec), step(values)

@@ -23,34 +23,36 @@ def _make(strategy, synchronization, aggregation, value=10.0):
 
 def _by_replicas(dist, strategy, wrap, synchronization, aggregation):
   """What each method does from inside `run`."""
-  outcomes = {}
-  for method in _METHODS:
+
+  def outcome_of(method):
     v = _make(strategy, synchronization, aggregation)
 
     @wrap
-    def step(v=v, method=method):
+    def step():
       def replica_fn():
         getattr(v, method)(replica_id(dist) + 1.0)
 
       strategy.run(replica_fn)
 
-    outcomes[method] = attempt(step, mentions=["aggregation"]), v
-  return outcomes
+    return attempt(step, mentions=["aggregation"]), v
+
+  return {method: outcome_of(method) for method in _METHODS}
 
 
 def _by_strategy(strategy, wrap, synchronization, aggregation):
   """What each method does outside `run`."""
-  outcomes = {}
-  for method in _METHODS:
+
+  def outcome_of(method):
     v = _make(strategy, synchronization, aggregation)
 
     @wrap
-    def step(v=v, method=method):
+    def step():
       with strategy.scope():
         getattr(v, method)(4.0)
 
-    outcomes[method] = attempt(step), v
-  return outcomes
+    return attempt(step), v
+
+  return {method: outcome_of(method) for method in _METHODS}
 
 
 @program()
@@ -201,6 +203,31 @@ def returned_from_run(dist, strategy, wrap):
   result = step()
   parts = strategy.experimental_local_results(result)
   return [tf.convert_to_tensor(part).numpy() for part in parts], v
+
+
+@program()
+def as_an_argument_of_a_function(strategy):
+  """A variable that is a `tf.function`'s argument can be assigned to."""
+  v = _make(strategy, Synchronization.ON_WRITE, Aggregation.MEAN)
+
+  @tf.function
+  def double(w):
+    w.assign(2.0 * w)
+
+  double(v)
+  return v
+
+
+@program()
+def by_a_function_that_a_replica_calls(dist, strategy):
+  """A `tf.function` called by `fn` assigns what is to be aggregated."""
+  v = _make(strategy, Synchronization.ON_WRITE, Aggregation.MEAN)
+
+  @tf.function
+  def add(x):
+    v.assign_add(x)
+
+  return attempt(strategy.run, lambda: add(replica_id(dist))), v
 
 
 @program()
