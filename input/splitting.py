@@ -5,7 +5,8 @@ The rule: of a batch of `b` examples, each of `n` replicas in turn takes
 empty batch.
 """
 
-import functools
+from collections.abc import Sequence
+import itertools
 from typing import Any
 
 import tensorflow as tf
@@ -14,7 +15,7 @@ import tensorflow as tf
 def split(dataset: tf.data.Dataset, replicas: int) -> tf.data.Dataset:
   """Splits each batch of `dataset` into one for each replica.
 
-  It is one map over the dataset, of slices that copy nothing: so a step takes
+  It is one map over the dataset, of splits that copy nothing: so a step takes
   one call of the iterator, however many replicas there are.
 
   Args:
@@ -39,11 +40,9 @@ def split(dataset: tf.data.Dataset, replicas: int) -> tf.data.Dataset:
   def parts(*element: Any) -> tuple[Any, ...]:
     # `map` spreads plain tuples over the arguments.
     nest = element if type(element_spec) is tuple else element[0]
+    leaves = [_parts(leaf, replicas) for leaf in tf.nest.flatten(nest)]
     return tuple(
-      tf.nest.map_structure(
-        functools.partial(_part, index=index, replicas=replicas), nest
-      )
-      for index in range(replicas)
+      tf.nest.pack_sequence_as(nest, part) for part in zip(*leaves, strict=True)
     )
 
   return dataset.map(parts)
@@ -66,79 +65,91 @@ def _check(spec: Any, element_spec: Any, replicas: int) -> None:
     )
 
 
-def _part(leaf: Any, index: int, replicas: int) -> Any:
+def _parts(leaf: Any, replicas: int) -> Sequence[Any]:
+  """The parts of all replicas of one leaf."""
   if leaf is None:
-    return None
+    return [None] * replicas
   if isinstance(leaf, tf.SparseTensor):
-    return _part_of_sparse(leaf, index, replicas)
+    return _parts_of_sparse(leaf, replicas)
   if isinstance(leaf, tf.RaggedTensor):
-    return _part_of_ragged(leaf, index, replicas)
+    return _parts_of_ragged(leaf, replicas)
   if isinstance(leaf, tf.Tensor):
-    return _part_of_tensor(leaf, index, replicas)
+    return _parts_of_tensor(leaf, replicas)
   # An extension type that can be batched has examples along the first axis of
   # all its tensors.
-  return tf.nest.map_structure(
-    lambda tensor: _part_of_tensor(tensor, index, replicas),
-    leaf,
-    expand_composites=True,
-  )
+  components = [
+    _parts_of_tensor(tensor, replicas)
+    for tensor in tf.nest.flatten(leaf, expand_composites=True)
+  ]
+  return [
+    tf.nest.pack_sequence_as(leaf, part, expand_composites=True)
+    for part in zip(*components, strict=True)
+  ]
 
 
-def _part_of_tensor(tensor: tf.Tensor, index: int, replicas: int) -> tf.Tensor:
+def _parts_of_tensor(tensor: tf.Tensor, replicas: int) -> Sequence[tf.Tensor]:
+  if _is_even(tensor.shape, replicas):
+    return tf.split(tensor, replicas)
   if tensor.shape.rank is None:
     with tf.control_dependencies([_assert_batched(tensor, replicas)]):
       tensor = tf.identity(tensor)
-    begin, end = _bounds(tf.shape(tensor)[0], index, replicas)
-    return tensor[begin:end]
-  size = tensor.shape[0]
-  if size is None or size % replicas:
-    begin, end = _bounds(tf.shape(tensor)[0], index, replicas)
-    # Replicas get different shapes, and must agree on a static one.
-    return tf.raw_ops.PlaceholderWithDefault(
-      input=tensor[begin:end], shape=[None, *tensor.shape[1:]]
-    )
-  begin, end = _bounds(size, index, replicas)
-  return tensor[begin:end]
+    shape = None
+  else:
+    shape = [None, *tensor.shape[1:]]
+  # The parts differ in size, and must agree on a static shape.
+  tensor = tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
+  bounds = _bounds(tf.shape(tensor)[0], replicas)
+  return tf.split(tensor, bounds[1:] - bounds[:-1], num=replicas)
 
 
-def _part_of_ragged(
-  ragged: tf.RaggedTensor, index: int, replicas: int
-) -> tf.RaggedTensor:
-  size = ragged.shape[0]
-  if size is not None and size % replicas == 0:
-    begin, end = _bounds(size, index, replicas)
-    return ragged[begin:end]
-  begin, end = _bounds(ragged.nrows(), index, replicas)
-  part = ragged[begin:end]
+def _parts_of_ragged(
+  ragged: tf.RaggedTensor, replicas: int
+) -> list[tf.RaggedTensor]:
+  if _is_even(ragged.shape, replicas):
+    size = ragged.shape[0] // replicas
+    return [ragged[i * size : (i + 1) * size] for i in range(replicas)]
+  bounds = tf.unstack(_bounds(ragged.nrows(), replicas), num=replicas + 1)
+  return [
+    _without_static_rows(ragged[begin:end])
+    for begin, end in itertools.pairwise(bounds)
+  ]
+
+
+def _without_static_rows(ragged: tf.RaggedTensor) -> tf.RaggedTensor:
   splits = tf.raw_ops.PlaceholderWithDefault(
-    input=part.row_splits, shape=[None]
+    input=ragged.row_splits, shape=[None]
   )
-  return tf.RaggedTensor.from_row_splits(part.values, splits, validate=False)
+  return tf.RaggedTensor.from_row_splits(ragged.values, splits, validate=False)
 
 
-def _part_of_sparse(
-  sparse: tf.SparseTensor, index: int, replicas: int
-) -> tf.SparseTensor:
-  begin, end = _bounds(sparse.dense_shape[0], index, replicas)
+def _parts_of_sparse(
+  sparse: tf.SparseTensor, replicas: int
+) -> list[tf.SparseTensor]:
+  bounds = tf.unstack(
+    _bounds(sparse.dense_shape[0], replicas), num=replicas + 1
+  )
   rest = sparse.dense_shape[1:]
-  part = tf.sparse.slice(
-    sparse,
-    tf.concat([[begin], tf.zeros_like(rest)], axis=0),
-    tf.concat([[end - begin], rest], axis=0),
-  )
-  if sparse.shape.rank is not None:
-    static = sparse.shape[0]
-    even = static is not None and static % replicas == 0
-    part.set_shape([static // replicas if even else None, *sparse.shape[1:]])
-  return part
+  parts = []
+  for begin, end in itertools.pairwise(bounds):
+    start = tf.concat([[begin], tf.zeros_like(rest)], axis=0)
+    part = tf.sparse.slice(sparse, start, tf.concat([[end - begin], rest], 0))
+    if sparse.shape.rank is not None:
+      even = _is_even(sparse.shape, replicas)
+      rows = sparse.shape[0] // replicas if even else None
+      part.set_shape([rows, *sparse.shape[1:]])
+    parts.append(part)
+  return parts
 
 
-def _bounds(size: Any, index: int, replicas: int) -> tuple[Any, Any]:
-  """Where the part of a replica begins and ends in a batch of `size`."""
+def _is_even(shape: tf.TensorShape, replicas: int) -> bool:
+  """Whether all parts are known to be of one size."""
+  return bool(shape.rank and shape[0] is not None and shape[0] % replicas == 0)
+
+
+def _bounds(size: tf.Tensor, replicas: int) -> tf.Tensor:
+  """Where the parts of a batch of `size` begin, and where the last ends."""
   chunk = (size + replicas - 1) // replicas
-  if isinstance(size, int):
-    return min(index * chunk, size), min((index + 1) * chunk, size)
-  return tf.minimum(index * chunk, size), tf.minimum((index + 1) * chunk, size)
+  return tf.minimum(tf.range(replicas + 1, dtype=size.dtype) * chunk, size)
 
 
 def _assert_batched(tensor: tf.Tensor, replicas: int) -> tf.Operation:
