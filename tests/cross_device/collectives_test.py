@@ -37,7 +37,10 @@ def _on_each(fn, arguments, specs=None):
 
   @tf.function
   def whole(arguments):
-    body = tf.function(fn).get_concrete_function(*specs)
+    # Inlined, the loops of two replicas are two frames of one graph, and the
+    # frame is a part of the key by which TensorFlow matches members.
+    function = tf.function(fn, experimental_attributes={"_noinline": True})
+    body = function.get_concrete_function(*specs)
     captured = body.captured_inputs
     results = []
     names = logical_devices.full_names(len(arguments))

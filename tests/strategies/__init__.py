@@ -1,0 +1,1 @@
+"""Strategies, their variables, and how they run functions."""
