@@ -1,0 +1,1 @@
+"""One dataset for all replicas of a worker."""
