@@ -10,9 +10,7 @@ from stratagem.input import element as element_lib
 from stratagem.input import iterator as iterator_lib
 
 
-class DistributedDataset(  # type: ignore[misc]
-  tf.experimental.ExtensionType, interfaces.Dataset
-):
+class DistributedDataset(tf.experimental.ExtensionType, interfaces.Dataset):
   """A dataset of which each step feeds all replicas.
 
   Made by `strategy.experimental_distribute_dataset` and
@@ -66,9 +64,11 @@ class DistributedDataset(  # type: ignore[misc]
       The last state.
 
     Example:
+      >>> import stratagem as sg
+      >>> strategy = sg.MirroredStrategy(sg.make_logical_cpus(1))
       >>> dataset = tf.data.Dataset.range(4).batch(2)
       >>> distributed = strategy.experimental_distribute_dataset(dataset)
-      >>> distributed.reduce(0, lambda count, step: count + 1).numpy()
+      >>> int(distributed.reduce(0, lambda count, step: count + 1))
       2
     """
     state = tf.nest.map_structure(_as_tensor, initial_state)

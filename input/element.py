@@ -154,7 +154,7 @@ def _per_replica(tensors: Sequence[tf.Tensor]) -> values.PerReplica:
   replicas and 100 for 8: as long as it takes to get them.
   """
   value = object.__new__(values.PerReplica)
-  vars(value)["values"] = tuple(tensors)
+  value.__dict__["values"] = tuple(tensors)
   return value
 
 

@@ -46,9 +46,7 @@ class DistributedOptional(tf.experimental.ExtensionType):
     return element_lib.assemble(self._optional.get_value(name), self._devices)
 
 
-class DistributedIterator(  # type: ignore[misc]
-  tf.experimental.ExtensionType, interfaces.Iterator
-):
+class DistributedIterator(tf.experimental.ExtensionType, interfaces.Iterator):
   """Goes through a distributed dataset, a step at a time.
 
   Made by `iter(distributed_dataset)`. Serves in Python, as a closure of a

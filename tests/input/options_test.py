@@ -15,7 +15,7 @@ class InputOptionsTest(tf.test.TestCase, parameterized.TestCase):
     for name in theirs._fields:
       expected = getattr(theirs, name)
       if name == "experimental_replication_mode":
-        expected = _Mode[expected.name]
+        expected = _Mode.from_any(expected)
       self.assertEqual(getattr(ours, name), expected, name)
 
   def test_positions_are_those_of_upstream(self):

@@ -88,4 +88,5 @@ def specs(dataset: Any) -> list[tf.TypeSpec]:
 
 def _component_specs(spec: Any) -> tuple[tf.TypeSpec, ...]:
   # Theirs has no public name for them.
-  return getattr(spec, "values", None) or getattr(spec, "_value_specs", (spec,))
+  name = "values" if _is_ours(spec) else "_value_specs"
+  return getattr(spec, name, (spec,))
