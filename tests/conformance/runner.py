@@ -1,6 +1,8 @@
 """Runs one program on one side, so that nothing leaks into the next run."""
 
 import dataclasses
+import functools
+import gc
 import tempfile
 import threading
 import traceback
@@ -70,16 +72,27 @@ def run(
 
   def work() -> None:
     outcomes.append(_run_here(program, dist, strategy, mode))
+    # Upstream's iterators deadlock when many are collected together, at
+    # some later time: they go now, one program's at a time.
+    gc.collect()
 
+  _keep_what_is_imported()
   thread = threading.Thread(target=work, name=program.name, daemon=True)
   thread.start()
   thread.join(deadline_seconds)
-  if not outcomes:
+  if thread.is_alive():
     _stuck.append(f"{program.name} did not end in {deadline_seconds:.0f} s")
     return Outcome(failure=_stuck[0], hung=True)
   if _ABORTED in repr(outcomes[0]):
     devices.recover()
   return outcomes[0]
+
+
+@functools.cache
+def _keep_what_is_imported() -> None:
+  """Spares the collections after each run TensorFlow's million objects."""
+  gc.collect()
+  gc.freeze()
 
 
 def _run_here(
