@@ -1,6 +1,6 @@
 """`python -m benchmarks`: measures the suite's pairs and prints the ratios.
 
-python -m benchmarks                          # Everything, about 8 minutes.
+python -m benchmarks                          # Everything, about 9 minutes.
 python -m benchmarks --quick                  # Fewer repetitions.
 python -m benchmarks --only=step_time,eager_run
 python -m benchmarks --markdown=bench.md --json=bench.json
