@@ -86,8 +86,11 @@ def resolve(
       types, or one that this machine doesn't have.
     TypeError: if `devices` isn't a sequence of names.
   """
-  if not isinstance(devices, Sequence) or not all(
-    isinstance(device, str) and len(device) > 1 for device in devices
+  given: object = devices
+  if (
+    isinstance(given, str)
+    or not isinstance(given, Sequence)
+    or not all(isinstance(device, str) for device in given)
   ):
     raise TypeError(
       "`devices` must be a list of device names such as `['GPU:0', 'GPU:1']`; "

@@ -2,6 +2,8 @@
 
 import enum
 
+import tensorflow as tf
+
 
 class ReduceOp(enum.Enum):
   """How the values of all replicas are combined.
@@ -19,6 +21,23 @@ class ReduceOp(enum.Enum):
 
   SUM = "SUM"  # Add all values.
   MEAN = "MEAN"  # Add all values and divide by their number.
+
+  @staticmethod
+  def from_variable_aggregation(
+    aggregation: tf.VariableAggregation,
+  ) -> "ReduceOp":
+    """The reduce op that a variable's aggregation asks for.
+
+    Raises:
+      ValueError: if it asks for none.
+    """
+    if aggregation is tf.VariableAggregation.SUM:
+      return ReduceOp.SUM
+    if aggregation is tf.VariableAggregation.MEAN:
+      return ReduceOp.MEAN
+    raise ValueError(
+      f"`aggregation` must be SUM or MEAN to be a reduce op; got {aggregation}."
+    )
 
   @classmethod
   def from_any(cls, op: object) -> "ReduceOp":

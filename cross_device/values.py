@@ -103,16 +103,22 @@ def _all_tensors(values: Sequence[Any]) -> bool:
 
 def per_replica(values: Sequence[Any]) -> DistributedValues:
   """Wraps one component a replica, of any type, as a `PerReplica`."""
-  values = tuple(values)
-  if _all_tensors(values):
-    return PerReplica(values)
-  return PythonPerReplica(values)
+  return _wrap(PerReplica, PythonPerReplica, tuple(values))
 
 
 def mirrored(values: Sequence[Any]) -> DistributedValues:
   """Wraps equal components, one a replica, of any type, as a `Mirrored`."""
-  values = tuple(values)
-  return Mirrored(values) if _all_tensors(values) else PythonMirrored(values)
+  return _wrap(Mirrored, PythonMirrored, tuple(values))
+
+
+def _wrap(tensors: Any, others: Any, values: tuple[Any, ...]) -> Any:
+  if not _all_tensors(values):
+    return others(values)
+  # An extension type converts and checks its fields, for 100 us with 8
+  # replicas; they are of the right types already.
+  wrapped = object.__new__(tensors)
+  wrapped.__dict__["values"] = values
+  return wrapped
 
 
 def is_leaf(value: object) -> bool:
@@ -131,7 +137,17 @@ def select(replica: int, nest: Any) -> Any:
   Returns:
     The same nest with components in place of distributed values.
   """
-  return map_distributed(lambda value: value.values[replica], nest)
+  return map_distributed(lambda value: _component(value, replica), nest)
+
+
+def _component(value: DistributedValues, replica: int) -> Any:
+  if replica < len(value.values):
+    return value.values[replica]
+  raise ValueError(
+    "A distributed value must have a component for each replica; replica "
+    f"{replica} asks for its own of a value with {len(value.values)}. Make "
+    "it with the strategy that uses it."
+  )
 
 
 def map_distributed(fn: Callable[[DistributedValues], Any], nest: Any) -> Any:

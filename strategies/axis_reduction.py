@@ -1,5 +1,6 @@
 """Reducing per-replica values along an axis of their own too."""
 
+from collections.abc import Sequence
 from typing import Any, TYPE_CHECKING
 
 import tensorflow as tf
@@ -16,7 +17,7 @@ def reduce(
   extended: "extended_lib.StrategyExtended",
   op: ReduceOp,
   value: Any,
-  axis: int,
+  axis: int | Sequence[int],
 ) -> tf.Tensor:
   """Reduces along `axis` of each component, and over the components.
 
@@ -27,11 +28,12 @@ def reduce(
     extended: whose replicas they are.
     op: how.
     value: a `PerReplica`, or a tensor that is the same on all replicas.
-    axis: the axis.
+    axis: the axis, or several.
 
   Returns:
-    A tensor on the host, of one rank less.
+    A tensor on the host, without the axes.
   """
+  axes = list(axis) if isinstance(axis, Sequence) else [axis]
   components = extended.all_components(value)
   sums, counts = [], []
   for component, device in zip(
@@ -39,9 +41,11 @@ def reduce(
   ):
     with tf.device(device):
       tensor = tf.convert_to_tensor(component)
-      _check_axis(tensor, axis)
-      sums.append(tf.reduce_sum(tensor, axis))
-      counts.append(tf.shape(tensor, out_type=tf.int64)[axis])
+      for one in axes:
+        _check_axis(tensor, one)
+      sums.append(tf.reduce_sum(tensor, axes))
+      shape = tf.shape(tensor, out_type=tf.int64)
+      counts.append(tf.reduce_prod(tf.stack([shape[one] for one in axes])))
   with tf.device(extended.host_device):
     total = tf.add_n(sums)
     if op is ReduceOp.SUM:

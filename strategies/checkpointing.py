@@ -14,6 +14,11 @@ import tensorflow as tf
 _VALUE_KEY = "VARIABLE_VALUE"
 
 
+# What `tf.is_tensor` and tapes take for a tensor, variables among it; Keras
+# derives its variables from it too.
+Tensor = tf.__internal__.types.Tensor
+
+
 class OneValueInCheckpoint:
   """A mix-in for a variable whose components are saved as one value."""
 

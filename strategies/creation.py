@@ -38,6 +38,7 @@ def create(
   kwargs = dict(kwargs)
   kind = _kind(kwargs)
   aggregation = kwargs.pop("aggregation", None) or tf.VariableAggregation.NONE
+  _check_member(aggregation, tf.VariableAggregation, "aggregation", kwargs)
   if _can_leave_graph(kwargs.get("initial_value")):
     # Not a part of the function being traced, which is one for all.
     with tf.init_scope():
@@ -47,10 +48,23 @@ def create(
   return kind(extended.container_strategy, components, aggregation)
 
 
+def _check_member(
+  value: Any, choices: Any, what: str, kwargs: dict[str, Any]
+) -> None:
+  members = [getattr(choices, name) for name in dir(choices) if name.isupper()]
+  if value not in members:
+    raise ValueError(
+      f"`{what}` must be a `tf.{choices.__name__}`; got {value!r} for "
+      f"variable {kwargs.get('name')!r}."
+    )
+
+
 def _kind(kwargs: dict[str, Any]) -> type[variable.DistributedVariable]:
   """Which class is asked for. Settles `synchronization` and `trainable`."""
   synchronization = kwargs.pop("synchronization", None)
   name = kwargs.get("name")
+  if synchronization is not None:
+    _check_member(synchronization, _Synchronization, "synchronization", kwargs)
   if synchronization is _Synchronization.NONE:
     raise ValueError(
       "A variable made in a strategy's scope must say when its components "

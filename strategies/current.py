@@ -23,7 +23,7 @@ def get_strategy() -> strategy_lib.Strategy:
     Mirrors `tf.distribute.get_strategy` (2.21).
   """
   mode = context.current()
-  return default.strategy() if mode is None else mode.strategy
+  return default.default_strategy() if mode is None else mode.strategy
 
 
 def has_strategy() -> bool:
@@ -32,7 +32,7 @@ def has_strategy() -> bool:
   References:
     Mirrors `tf.distribute.has_strategy` (2.21).
   """
-  return get_strategy() is not default.strategy()
+  return get_strategy() is not default.default_strategy()
 
 
 def get_replica_context() -> replica_context_lib.ReplicaContext | None:
@@ -45,7 +45,7 @@ def get_replica_context() -> replica_context_lib.ReplicaContext | None:
   """
   mode = context.current()
   if mode is None:
-    return default.replica_context()
+    return default.default_replica_context()
   return mode.replica_context
 
 

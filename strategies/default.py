@@ -6,18 +6,23 @@ import functools
 from typing import Any
 
 from stratagem import input as input_lib
-from stratagem.cluster import devices as devices_lib
 from stratagem.strategies import context
 from stratagem.strategies import extended as extended_lib
 from stratagem.strategies import replica_context as replica_context_lib
 from stratagem.strategies import scope as scope_lib
 from stratagem.strategies import strategy as strategy_lib
 
+_NO_DEVICES = (
+  "`StrategyExtended.{}` needs a strategy, which names devices; none is in "
+  "force. Use it inside `with strategy.scope():`."
+)
+
 
 class DefaultExtended(extended_lib.StrategyExtended):
   """One replica, wherever operations are placed."""
 
   is_default = True
+  replicates = False
 
   def __init__(self, strategy: strategy_lib.Strategy) -> None:
     # The empty name leaves operations where they would be placed anyway.
@@ -25,13 +30,13 @@ class DefaultExtended(extended_lib.StrategyExtended):
 
   @property
   def worker_devices(self) -> tuple[str, ...]:
-    """The CPU, which stands for wherever operations are placed."""
-    return (devices_lib.canonical("CPU:0"),)
+    """Not known: there is no strategy that names devices."""
+    raise RuntimeError(_NO_DEVICES.format("worker_devices"))
 
   @property
   def parameter_devices(self) -> tuple[str, ...]:
-    """See `StrategyExtended.parameter_devices`."""
-    return self.worker_devices
+    """Not known: there is no strategy that names devices."""
+    raise RuntimeError(_NO_DEVICES.format("parameter_devices"))
 
   @property
   def host_device(self) -> str:
@@ -51,12 +56,21 @@ class DefaultExtended(extended_lib.StrategyExtended):
     kwargs: dict[str, Any] | None = None,
   ) -> Any:
     """Calls `fn`."""
-    with replica_context_lib.ReplicaContext(self._container_strategy, 0):
+    with DefaultReplicaContext(self._container_strategy, 0):
       return fn(*args, **(kwargs or {}))
 
   def variable_created_in_scope(self, v: Any) -> bool:
     """Whether `v` belongs to no strategy."""
     return getattr(v, "distribute_strategy", None) is None
+
+
+class DefaultReplicaContext(replica_context_lib.ReplicaContext):
+  """The one replica there is without a strategy."""
+
+  @property
+  def devices(self) -> tuple[str, ...]:
+    """The empty name: wherever operations are placed."""
+    return ("",)
 
 
 class DefaultStrategy(strategy_lib.Strategy):
@@ -108,12 +122,12 @@ class _DefaultScope(scope_lib.Scope):
 
 
 @functools.cache
-def strategy() -> strategy_lib.Strategy:
+def default_strategy() -> strategy_lib.Strategy:
   """The default strategy: one for the process."""
   return DefaultStrategy()
 
 
 @functools.cache
-def replica_context() -> replica_context_lib.ReplicaContext:
+def default_replica_context() -> replica_context_lib.ReplicaContext:
   """The context of the default strategy's replica."""
-  return replica_context_lib.ReplicaContext(strategy(), 0)
+  return DefaultReplicaContext(default_strategy(), 0)

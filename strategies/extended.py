@@ -16,6 +16,7 @@ from stratagem.strategies import context
 from stratagem.strategies import creation
 from stratagem.strategies import engine
 from stratagem.strategies import regroup as regroup_lib
+from stratagem.strategies import replica_ids
 from stratagem.strategies import value_context
 from stratagem.strategies import variable as variable_lib
 
@@ -37,6 +38,9 @@ class StrategyExtended:
   """
 
   is_default = False
+  # Whether values and variables have a component for each replica. Not so
+  # for the strategies that know but one device.
+  replicates = True
 
   def __init__(
     self, container_strategy: "strategy_lib.Strategy", devices: Iterable[str]
@@ -44,6 +48,7 @@ class StrategyExtended:
     self._container_strategy = container_strategy
     self._devices = tuple(devices)
     self.last_run: engine.Report | None = None
+    self.replica_ids = replica_ids.ReplicaIds(self._devices)
     # Whether functions called by replicas in eager mode hold collectives.
     self.joins_collectives = False
     self.collectives = collectives_lib.Collectives(self._devices)
@@ -68,17 +73,6 @@ class StrategyExtended:
     """The full names of the devices that hold variables."""
     return self._devices
 
-  @property
-  def body_attributes(self) -> dict[str, Any] | None:
-    """How the function that every replica runs is to be compiled.
-
-    Kept as one function on a CPU: it is optimized once, whatever the number
-    of replicas. Elsewhere it is inlined, so that transfers and computation
-    overlap.
-    """
-    on_cpu = devices_lib.type_of(self._devices[0]) == "CPU"
-    return {"_noinline": True} if on_cpu else None
-
   @contextlib.contextmanager
   def enter_cross_replica(self) -> Iterator[None]:
     """Puts the strategy in force, in cross-replica context."""
@@ -91,6 +85,11 @@ class StrategyExtended:
       if device:
         stack.enter_context(tf.device(device))
       yield
+
+  @property
+  def experimental_require_static_shapes(self) -> bool:
+    """Whether shapes must be known when functions are traced: on TPU."""
+    return False
 
   @property
   def default_device(self) -> str | None:
@@ -177,8 +176,8 @@ class StrategyExtended:
       group: whether to return one operation for all, not the results.
 
     Returns:
-      In graph mode and with `group`, an operation; without `group`, what
-      `fn` returned, with a `PerReplica` where components differ.
+      With `group`, an operation in graph mode. Without it, what `fn`
+      returned, with a tuple for each leaf: the results of all components.
 
     Raises:
       ValueError: if `var` isn't a variable of this strategy.
@@ -201,7 +200,8 @@ class StrategyExtended:
       results = self._update_each(var, fn, (tuple(args), kwargs))
     if group:
       return tf.group(*tf.nest.flatten(results, expand_composites=True))
-    return regroup_lib.regroup(results, container=self.value_container)
+    regrouped = regroup_lib.regroup(results, container=self.value_container)
+    return tf.nest.map_structure(self.local_results, regrouped)
 
   def _update_each(
     self, var: Any, fn: Callable[..., Any], arguments: Any
@@ -240,12 +240,15 @@ class StrategyExtended:
     values = [
       value_fn(value_context.ValueContext(r, size)) for r in range(size)
     ]
-    return regroup_lib.regroup(values, always_wrap=size > 1)
+    return regroup_lib.regroup(values, always_wrap=self.replicates)
 
   def local_results(self, value: Any) -> tuple[Any, ...]:
     """The components of one value, as a tuple."""
     if isinstance(value, values_lib.DistributedValues):
       return tuple(value.values)
+    if tf.nest.is_nested(value):
+      size = self.num_replicas_in_sync
+      return tuple(values_lib.select(r, value) for r in range(size))
     return (value,)
 
   def all_reduce_leaves(
@@ -316,18 +319,22 @@ class StrategyExtended:
       Mirrors `tf.distribute.StrategyExtended.reduce_to` (2.21).
     """
     del options
+    self.container_strategy.require_cross_replica("extended.reduce_to")
     op = reduce_op_lib.ReduceOp.from_any(reduce_op)
     devices = self._destination_devices(destinations)
     if not isinstance(value, values_lib.DistributedValues):
-      value = self._reduce_plain(op, value)
-      total = value
-    else:
-      total = reduction.reduce(op, self.local_results(value), devices[0])
+      return self._reduce_plain(op, value)
+    total = reduction.reduce(op, self.local_results(value), devices[0])
     copies = reduction.broadcast(total, devices)
     return copies[0] if len(copies) == 1 else values_lib.mirrored(copies)
 
   def _reduce_plain(self, op: reduce_op_lib.ReduceOp, value: Any) -> Any:
     """A value that isn't distributed stands for itself on each replica."""
+    if value is None:
+      raise ValueError(
+        "`reduce` needs a value to reduce; got `None`. Leave it out of what "
+        "is reduced."
+      )
     if op is reduce_op_lib.ReduceOp.MEAN or self.num_replicas_in_sync == 1:
       return value
     if isinstance(value, int | float) and value == 0:

@@ -34,6 +34,12 @@ def convert(fn: Callable[..., Any], always: bool = False) -> Callable[..., Any]:
   )
 
 
+def function(fn: Callable[..., Any]) -> Any:
+  """A `tf.function` of `fn` in which what `fn` converts is rewritten."""
+  _mark(fn)
+  return tf.function(fn)
+
+
 def leave_alone(package: str) -> None:
   """Marks every function of a package as not to be rewritten."""
   for name, module in list(sys.modules.items()):

@@ -213,10 +213,12 @@ class _TfReplicaContext(tf.distribute.ReplicaContext):
   def __init__(
     self, tf_strategy: Any, context: "replica_context_lib.ReplicaContext"
   ) -> None:
-    super().__init__(
-      tf_strategy, replica_id_in_sync_group=context.replica_id_in_sync_group
-    )
+    super().__init__(tf_strategy, replica_id_in_sync_group=context.component)
     self._ours = context
+
+  @property
+  def replica_id_in_sync_group(self) -> tf.Tensor:
+    return self._ours.replica_id_in_sync_group
 
   @property
   def devices(self) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ class Merges:
     self._outer = outer
     self.graph = tf.compat.v1.get_default_graph()
     self.made: list[Merge] = []
+    # Whether the body holds collectives, out of reach of merges.
+    self.beside_it = False
 
   @property
   def within_reach(self) -> bool:

@@ -15,7 +15,8 @@ class MirroredStrategy(strategy_lib.Strategy):
 
   Args:
     devices: names of devices, all of one type. By default all GPUs of the
-      machine, or its CPU where there is none.
+      machine, or where there is none its CPU, which may be split into several
+      logical devices.
 
   Raises:
     ValueError: if there is no such device, a device is named twice, or the
@@ -33,7 +34,7 @@ class MirroredStrategy(strategy_lib.Strategy):
 
   def __init__(self, devices: Sequence[str] | None = None) -> None:
     if devices is None:
-      devices = devices_lib.list_local("GPU") or ["CPU:0"]
+      devices = devices_lib.list_local("GPU") or devices_lib.list_local("CPU")
     resolved = devices_lib.resolve(devices)
     super().__init__(
       lambda strategy: extended_lib.StrategyExtended(strategy, resolved)

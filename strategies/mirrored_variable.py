@@ -37,7 +37,7 @@ class MirroredVariable(variable.DistributedVariable):
     name: str | None,
     read_value: bool,
   ) -> Any:
-    kwargs = {
+    kwargs: dict[str, Any] = {
       "use_locking": use_locking,
       "name": name,
       "read_value": read_value,
@@ -48,12 +48,12 @@ class MirroredVariable(variable.DistributedVariable):
     component = self._components[replica]
     if self._in_replica() and len(self._components) > 1:
       value = self._agreed(method, value)
-    return getattr(component, method)(value, **kwargs)
+    return self._write_component(component, method, value, **kwargs)
 
   def _scatter(
     self, method: str, sparse_delta: Any, use_locking: bool, name: str | None
   ) -> Any:
-    kwargs = {"use_locking": use_locking, "name": name}
+    kwargs: dict[str, Any] = {"use_locking": use_locking, "name": name}
     replica = self._replica()
     if replica is None:
       return self._write_each(method, sparse_delta, read_value=True, **kwargs)
@@ -71,7 +71,7 @@ class MirroredVariable(variable.DistributedVariable):
           "variable with that aggregation."
         )
       sparse_delta = self._agreed(method, sparse_delta)
-    return getattr(component, method)(sparse_delta, **kwargs)
+    return self._write_component(component, method, sparse_delta, **kwargs)
 
   def _agreed(self, method: str, value: Any) -> Any:
     """One value for all replicas of what each wants to write."""

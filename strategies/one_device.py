@@ -14,6 +14,8 @@ from stratagem.strategies import strategy as strategy_lib
 class OneDeviceExtended(extended_lib.StrategyExtended):
   """One replica on one device, with ordinary variables."""
 
+  replicates = False
+
   def call_for_each_replica(
     self,
     fn: Callable[..., Any],

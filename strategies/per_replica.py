@@ -33,6 +33,8 @@ class PerReplicaContext(replica_context.ReplicaContext):
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
   ) -> Any:
+    if self.num_replicas_in_sync == 1:
+      return super()._merge_call(merge_fn, args, kwargs)
     if not self._meeting.within_reach:
       raise RuntimeError(merging.NESTED)
     return self._meeting.merge(self, merge_fn, args, kwargs)

@@ -1,6 +1,6 @@
 """From one nest a replica to one nest of distributed values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 import copy as copy_lib
 from typing import Any
 
@@ -89,7 +89,9 @@ class _Regrouping:
   def _parts(self, nests: tuple[Any, ...], kind: type, path: str) -> list[Any]:
     first = nests[0]
     for replica, nest in enumerate(nests):
-      if not isinstance(nest, kind) or len(nest) != len(first):
+      if not (isinstance(nest, kind) and isinstance(nest, Sized)) or (
+        len(nest) != len(first)
+      ):
         raise ValueError(_differs(path, 0, first, replica, nest))
     return [
       self.regroup(parts, f"{path}[{index}]")

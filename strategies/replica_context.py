@@ -24,8 +24,7 @@ class ReplicaContext:
   Args:
     strategy: the strategy whose replica this is.
     replica_id_in_sync_group: which of `num_replicas_in_sync` replicas, from
-      0. An int, or a scalar int32 tensor where one traced function serves
-      all replicas.
+      0.
 
   Example:
     >>> import stratagem as sg
@@ -42,7 +41,7 @@ class ReplicaContext:
   def __init__(
     self,
     strategy: "strategy_lib.Strategy",
-    replica_id_in_sync_group: "int | tf.Tensor",
+    replica_id_in_sync_group: int,
   ) -> None:
     self._strategy = strategy
     self._replica_id = replica_id_in_sync_group
@@ -64,14 +63,14 @@ class ReplicaContext:
   @contextlib.contextmanager
   def left(self) -> Iterator[None]:
     """Leaves the replica, which is in force, for cross-replica context."""
-    assert self._tf_context is not None
     with contextlib.ExitStack() as stack:
       stack.enter_context(context.enter(context.Mode(self._strategy)))
       stack.enter_context(tf.device(None))
       # `tf.distribute` has no public way to enter cross-replica context from
       # a replica, but one can be left and entered again.
-      self._tf_context.__exit__(None, None, None)
-      stack.callback(self._tf_context.__enter__)
+      if self._tf_context is not None:
+        self._tf_context.__exit__(None, None, None)
+        stack.callback(self._tf_context.__enter__)
       yield
 
   @property
@@ -85,18 +84,14 @@ class ReplicaContext:
     return self._strategy.num_replicas_in_sync
 
   @property
-  def replica_id_in_sync_group(self) -> "int | tf.Tensor":
-    """Which replica this is, from 0.
-
-    An int in eager mode. Where `strategy.run` is part of a `tf.function`, a
-    scalar int32 tensor, for all replicas run one traced function.
-    """
-    return self._replica_id
+  def replica_id_in_sync_group(self) -> tf.Tensor:
+    """Which replica this is, from 0, as a scalar int32 tensor."""
+    return tf.convert_to_tensor(self._replica_id, dtype=tf.int32)
 
   @property
   def component(self) -> int:
     """Which component of a distributed variable this replica uses."""
-    return int(self._replica_id)
+    return self._replica_id
 
   @property
   def devices(self) -> tuple[str, ...]:

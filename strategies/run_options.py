@@ -34,7 +34,8 @@ def check(
   """Refuses what `Strategy.run` can't use.
 
   Raises:
-    TypeError: if an argument is of the wrong type.
+    TypeError: if `fn` or `options` is of the wrong type.
+    ValueError: if `args` or `kwargs` is.
   """
   if not callable(fn):
     raise TypeError(
@@ -42,12 +43,12 @@ def check(
       "its arguments as `args=(...)`."
     )
   if not isinstance(args, tuple | list):
-    raise TypeError(
+    raise ValueError(
       "`args` must be a tuple of the function's arguments; got a "
       f"`{type(args).__name__}`. Write `args=(value,)` for one argument."
     )
   if kwargs is not None and not isinstance(kwargs, dict):
-    raise TypeError(
+    raise ValueError(
       "`kwargs` must be a dict of the function's keyword arguments; got a "
       f"`{type(kwargs).__name__}`."
     )

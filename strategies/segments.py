@@ -13,6 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from stratagem.strategies import tidying
+
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
@@ -54,7 +56,7 @@ def split(
 
   Args:
     body: the `ConcreteFunction`.
-    cuts: where, in order.
+    cuts: where, in order. Without any, there is one segment.
     wanted: tensors of the graph that the caller needs, which merges take or
       the function returns.
     attributes: `experimental_attributes` of the functions that are made.
@@ -71,39 +73,35 @@ class _Splitting:
   def __init__(
     self, body: Any, cuts: Sequence[Cut], wanted: Sequence[tf.Tensor]
   ) -> None:
+    self._graph = body.graph
     self._graph_def = body.graph.as_graph_def()
-    self._operations = body.graph.get_operations()
     self._captures = _captures(body)
-    self._given = {t.op.name for t in body.inputs}
-    self._given |= {t.op.name for cut in cuts for t in cut.results}
-    self._stages = self._assign_stages([cut.position for cut in cuts])
     self._count = len(cuts) + 1
+    given = {t.op.name for t in body.inputs}
+    given |= {t.op.name for cut in cuts for t in cut.results}
+    self._stages = _stages(self._graph_def, given, cuts)
+    nodes = [n for n in self._graph_def.node if n.name in self._stages]
+    self._nodes = tidying.tidy(
+      nodes, self._stages, {t.op.name for t in wanted}, self._is_stateful
+    )
+    self._present = {node.name for node in self._nodes}
     self._needs = self._find_needs()
     self._gives = self._find_gives(wanted)
 
-  def _assign_stages(self, positions: list[int]) -> dict[str, int]:
-    """Which segment makes each operation: the program's own order."""
-    stages = {}
-    stage = 0
-    for index, operation in enumerate(self._operations):
-      while stage < len(positions) and index >= positions[stage]:
-        stage += 1
-      if operation.name not in self._given:
-        stages[operation.name] = stage
-    return stages
+  def _is_stateful(self, node: Any) -> bool:
+    return self._graph.get_operation_by_name(node.name).op_def.is_stateful
 
   def _find_needs(self) -> list[dict[str, tf.Tensor]]:
     """The tensors by name that each segment takes from elsewhere."""
     needs: list[dict[str, tf.Tensor]] = [{} for _ in range(self._count)]
-    for operation in self._operations:
-      stage = self._stages.get(operation.name)
-      if stage is None:
-        continue
-      for tensor in operation.inputs:
-        source = tensor.op
-        if self._stages.get(source.name) == stage or _is_constant(source):
+    for node in self._nodes:
+      stage = self._stages[node.name]
+      for name in node.input:
+        source = tidying.source(name)
+        if name.startswith("^") or self._stages.get(source) == stage:
           continue
-        needs[stage][tensor.name] = tensor
+        full = tidying.full(name)
+        needs[stage][full] = self._graph.get_tensor_by_name(full)
     return needs
 
   def _find_gives(
@@ -120,34 +118,14 @@ class _Splitting:
 
   def segments(self, attributes: dict[str, Any] | None) -> list[Segment]:
     """Makes the functions."""
-    nodes = self._nodes_by_stage()
-    return [
-      self._segment(stage, nodes[stage], attributes)
-      for stage in range(self._count)
-    ]
+    return [self._segment(stage, attributes) for stage in range(self._count)]
 
-  def _nodes_by_stage(self) -> list[list[Any]]:
-    nodes: list[list[Any]] = [[] for _ in range(self._count)]
-    for node in self._graph_def.node:
-      stage = self._stages.get(node.name)
-      if stage is None:
-        continue
-      if node.op == "Const":
-        # A constant is cheaper made again than passed along.
-        for later in nodes[stage:]:
-          later.append(node)
-      else:
-        nodes[stage].append(node)
-    return nodes
-
-  def _segment(
-    self, stage: int, nodes: list[Any], attributes: dict[str, Any] | None
-  ) -> Segment:
+  def _segment(self, stage: int, attributes: dict[str, Any] | None) -> Segment:
     needs = self._needs[stage]
     taken = tuple(t for n, t in needs.items() if n not in self._captures)
     captured = {n: self._captures[n] for n in needs if n in self._captures}
     gives = tuple(self._gives[stage].values())
-    graph_def, stubs = self._graph_def_of(nodes, needs)
+    graph_def, stubs = self._graph_def_of(stage, needs)
 
     def build(*values: tf.Tensor) -> list[tf.Tensor]:
       graph = tf.compat.v1.get_default_graph()
@@ -161,14 +139,14 @@ class _Splitting:
         name="",
       )
 
+    specs = [tf.TensorSpec(t.shape, t.dtype) for t in taken]
     traced = tf.function(
       build, autograph=False, experimental_attributes=attributes
     )
-    specs = [tf.TensorSpec(t.shape, t.dtype) for t in taken]
     return Segment(traced.get_concrete_function(*specs), taken, gives)
 
   def _graph_def_of(
-    self, nodes: list[Any], needs: dict[str, tf.Tensor]
+    self, stage: int, needs: dict[str, tf.Tensor]
   ) -> tuple[Any, dict[str, str]]:
     """The graph of one segment, with stubs for what it takes.
 
@@ -183,13 +161,37 @@ class _Splitting:
       stub = graph_def.node.add(name=f"taken_{index}", op="Placeholder")
       stub.attr["dtype"].type = tensor.dtype.as_datatype_enum
       stubs[name] = stub.name
-    present = {node.name for node in nodes}
-    for node in nodes:
-      copy = graph_def.node.add()
-      copy.CopyFrom(node)
-      del copy.input[:]
-      copy.input.extend(_inputs(node, present, stubs))
+    for node in self._nodes:
+      if self._stages[node.name] == stage:
+        copy = graph_def.node.add()
+        copy.CopyFrom(node)
+        copy.input[:] = self._inputs(node, stage, stubs)
     return graph_def, {name: f"{stub}:0" for name, stub in stubs.items()}
+
+  def _inputs(self, node: Any, stage: int, stubs: dict[str, str]) -> list[str]:
+    """The inputs of a node as they are called within its segment."""
+    inputs = []
+    for name in node.input:
+      if not name.startswith("^"):
+        inputs.append(stubs.get(tidying.full(name), name))
+      elif name[1:] in self._present and self._stages.get(name[1:]) == stage:
+        inputs.append(name)
+      # Segments follow one another, so what is earlier has run already.
+    return inputs
+
+
+def _stages(
+  graph_def: Any, given: set[str], cuts: Sequence[Cut]
+) -> dict[str, int]:
+  """Which segment makes each operation: the program's own order."""
+  stages = {}
+  stage = 0
+  for index, node in enumerate(graph_def.node):
+    while stage < len(cuts) and index >= cuts[stage].position:
+      stage += 1
+    if node.name not in given:
+      stages[node.name] = stage
+  return stages
 
 
 def _captures(body: Any) -> dict[str, Any]:
@@ -197,21 +199,3 @@ def _captures(body: Any) -> dict[str, Any]:
   captured = body.captured_inputs
   inside = body.inputs[len(body.inputs) - len(captured) :]
   return dict(zip((t.name for t in inside), captured, strict=True))
-
-
-def _is_constant(operation: Any) -> bool:
-  return operation.type == "Const"
-
-
-def _inputs(node: Any, present: set[str], stubs: dict[str, str]) -> list[str]:
-  """The inputs of a node as they are called within its segment."""
-  inputs = []
-  for name in node.input:
-    if name.startswith("^"):
-      # Segments follow one another, so what is earlier has run already.
-      if name[1:] in present:
-        inputs.append(name)
-      continue
-    full = name if ":" in name else f"{name}:0"
-    inputs.append(stubs.get(full, name))
-  return inputs

@@ -1,6 +1,6 @@
 """The strategy: what users distribute their program with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -8,6 +8,7 @@ import tensorflow as tf
 from stratagem import input as input_lib
 from stratagem.cross_device import gathering
 from stratagem.cross_device import reduce_op as reduce_op_lib
+from stratagem.cross_device import values as values_lib
 from stratagem.strategies import axis_reduction
 from stratagem.strategies import context
 from stratagem.strategies import extended as extended_lib
@@ -39,9 +40,10 @@ class Strategy:
     self,
     extended: "extended_lib.StrategyExtended | Callable[[Strategy], Any]",
   ) -> None:
-    if not isinstance(extended, extended_lib.StrategyExtended):
-      extended = extended(self)
-    self._extended: extended_lib.StrategyExtended = extended
+    if isinstance(extended, extended_lib.StrategyExtended):
+      self._extended = extended
+    else:
+      self._extended = extended(self)
     self._bridge = keras_bridge.Bridge(self)
 
   @property
@@ -121,8 +123,9 @@ class Strategy:
 
     Raises:
       RuntimeError: in a replica context, or under another strategy.
-      ValueError: if replicas return values that are nested differently.
-      TypeError: if `fn` isn't callable, or `args` not a tuple or list.
+      ValueError: if replicas return values that are nested differently, or
+        `args` isn't a tuple or list.
+      TypeError: if `fn` isn't callable.
 
     Example:
       >>> import stratagem as sg
@@ -134,7 +137,7 @@ class Strategy:
       Mirrors `tf.distribute.Strategy.run` (2.21).
     """
     run_options.check(fn, args, kwargs, options)
-    self._require_cross_replica("run")
+    self.require_cross_replica("run")
     with self.scope():
       if tf.executing_eagerly():
         if whole_function.is_function(fn) and self.num_replicas_in_sync > 1:
@@ -144,16 +147,19 @@ class Strategy:
       return self._extended.call_for_each_replica(fn, tuple(args), kwargs)
 
   def reduce(
-    self, reduce_op: ReduceOp | str, value: Any, axis: int | None
+    self,
+    reduce_op: ReduceOp | str,
+    value: Any,
+    axis: int | Sequence[int] | None,
   ) -> Any:
     """Reduces a per-replica value to one tensor.
 
     Args:
       reduce_op: `ReduceOp.SUM`, `ReduceOp.MEAN`, or their names.
       value: what `run` returned: a `PerReplica`, or a nest of them.
-      axis: None to reduce over the replicas only; else also along this axis
-        of each component. The mean is then that of all elements: replicas
-        with more of them weigh more.
+      axis: None to reduce over the replicas only; else also along this axis,
+        or these axes, of each component. The mean is then that of all
+        elements: replicas with more of them weigh more.
 
     Returns:
       A tensor on the host, for each leaf of `value`.
@@ -173,7 +179,7 @@ class Strategy:
       Mirrors `tf.distribute.Strategy.reduce` (2.21).
     """
     op = ReduceOp.from_any(reduce_op)
-    self._require_cross_replica("reduce")
+    self.require_cross_replica("reduce")
 
     def leaf(value: Any) -> Any:
       if axis is None:
@@ -201,12 +207,17 @@ class Strategy:
     References:
       Mirrors `tf.distribute.Strategy.gather` (2.21).
     """
-    self._require_cross_replica("gather")
+    self.require_cross_replica("gather")
     return tf.nest.map_structure(
       lambda leaf: self._gather_leaf(leaf, axis), value
     )
 
   def _gather_leaf(self, leaf: Any, axis: int) -> Any:
+    if not isinstance(leaf, values_lib.DistributedValues):
+      # Either there is one replica, or the value is every replica's.
+      if self._extended.replicates:
+        gathering.check(tf.convert_to_tensor(leaf), axis)
+      return tf.identity(leaf)
     components = self._extended.all_components(leaf)
     for component in components:
       gathering.check(component, axis)
@@ -249,7 +260,7 @@ class Strategy:
     References:
       Mirrors `tf.distribute.Strategy.experimental_distribute_dataset`.
     """
-    self._require_cross_replica("experimental_distribute_dataset")
+    self.require_cross_replica("experimental_distribute_dataset")
     return input_lib.distribute_dataset(
       dataset, self._extended.worker_devices, options
     )
@@ -272,7 +283,7 @@ class Strategy:
     References:
       Mirrors `tf.distribute.Strategy.distribute_datasets_from_function`.
     """
-    self._require_cross_replica("distribute_datasets_from_function")
+    self.require_cross_replica("distribute_datasets_from_function")
     return input_lib.distribute_datasets_from_function(
       dataset_fn, self._extended.worker_devices, options
     )
@@ -305,18 +316,29 @@ class Strategy:
       Mirrors
       `tf.distribute.Strategy.experimental_distribute_values_from_function`.
     """
-    self._require_cross_replica("experimental_distribute_values_from_function")
+    self.require_cross_replica("experimental_distribute_values_from_function")
     return self._extended.values_from_function(value_fn)
 
-  def _require_cross_replica(self, method: str) -> None:
+  def require_cross_replica(self, method: str) -> None:
+    """Refuses a call of `method` in a replica, or under another strategy.
+
+    Raises:
+      RuntimeError: if this strategy's cross-replica context isn't in force,
+        nor the default strategy.
+    """
     mode = context.current()
-    if mode is None or mode.is_cross_replica:
+    if mode is None or (mode.is_cross_replica and mode.strategy is self):
       return
+    if mode.strategy is not self:
+      raise RuntimeError(
+        f"`Strategy.{method}` must not be called in the scope of another "
+        f"strategy; got a call of {self!r} in the scope of "
+        f"{mode.strategy!r}. Use one strategy throughout."
+      )
     place = "in an update" if mode.replica_context is None else "in a replica"
     raise RuntimeError(
       f"`Strategy.{method}` must be called in cross-replica context, that is "
       "outside of the function given to `strategy.run`; got a call "
-      f"{place}. Inside of it, reduce with "
-      "`sg.get_replica_context().all_reduce(...)`, or leave it with "
-      "`merge_call`."
+      f"{place}. Inside of it, use `all_reduce`, `all_gather` or "
+      "`merge_call` of `sg.get_replica_context()`."
     )

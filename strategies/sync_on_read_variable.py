@@ -26,7 +26,7 @@ class SyncOnReadVariable(variable.DistributedVariable):
   def _read(self) -> tf.Tensor:
     replica = self._replica()
     if replica is not None:
-      return self._components[replica].read_value()
+      return self._components[replica].value()
     return self.aggregated()
 
   def aggregated(self) -> tf.Tensor:
@@ -61,14 +61,15 @@ class SyncOnReadVariable(variable.DistributedVariable):
     name: str | None,
     read_value: bool,
   ) -> Any:
-    kwargs = {
+    kwargs: dict[str, Any] = {
       "use_locking": use_locking,
       "name": name,
       "read_value": read_value,
     }
     replica = self._replica()
     if replica is not None:
-      return getattr(self._components[replica], method)(value, **kwargs)
+      component = self._components[replica]
+      return self._write_component(component, method, value, **kwargs)
     if self._aggregation is _Aggregation.SUM:
       value = self._shared_out(method, value)
     return self._write_each(method, value, **kwargs)
@@ -98,7 +99,8 @@ class SyncOnReadVariable(variable.DistributedVariable):
         "cross-replica context."
       )
     component = self._components[replica]
-    return getattr(component, method)(sparse_delta, use_locking, name)
+    kwargs: dict[str, Any] = {"use_locking": use_locking, "name": name}
+    return self._write_component(component, method, sparse_delta, **kwargs)
 
   def restore(self, value: tf.Tensor) -> Any:
     """See `OneValueInCheckpoint.restore`: a sum is shared out."""

@@ -34,6 +34,8 @@ def all_reduce(
         "`all_reduce` needs dense tensors or `tf.IndexedSlices`; got a "
         f"`tf.{type(leaf).__name__}`. Make it dense first."
       )
+  if replica.num_replicas_in_sync == 1:
+    return tf.nest.pack_sequence_as(value, [_passed_on(leaf) for leaf in flat])
   dense = [i for i, leaf in enumerate(flat) if not _is_slices(leaf)]
   sparse = [i for i, leaf in enumerate(flat) if _is_slices(leaf)]
   reduced: dict[int, Any] = {}
@@ -45,6 +47,11 @@ def all_reduce(
     reduced.update(zip(sparse, slices, strict=True))
   ordered = [reduced[i] for i in range(len(flat))]
   return tf.nest.pack_sequence_as(value, ordered)
+
+
+def _passed_on(leaf: Any) -> Any:
+  """A single replica's value is the result."""
+  return leaf if _is_slices(leaf) else tf.identity(leaf)
 
 
 def _is_slices(leaf: Any) -> bool:
@@ -89,8 +96,12 @@ def all_gather(
 ) -> Any:
   """See `ReplicaContext.all_gather`."""
   flat = [_as_tensor(leaf) for leaf in tf.nest.flatten(value)]
+  if not replica.strategy.extended.replicates:
+    return tf.nest.map_structure(tf.identity, value)
   for leaf in flat:
     gathering.check(leaf, axis)
+  if replica.num_replicas_in_sync == 1:
+    return tf.nest.map_structure(tf.identity, value)
   gathered = _gather_dense(replica, flat, axis, options)
   return tf.nest.pack_sequence_as(value, gathered)
 

@@ -15,7 +15,6 @@ import tensorflow as tf
 from stratagem.cross_device import resources
 from stratagem.cross_device import values as values_lib
 from stratagem.strategies import merging
-from stratagem.strategies import optimizer_switch
 from stratagem.strategies import random_ops
 from stratagem.strategies import regroup as regroup_lib
 from stratagem.strategies import replica_context
@@ -33,16 +32,14 @@ class UnsuitedError(Exception):
 class TraceOnceContext(replica_context.ReplicaContext):
   """The replica that stands for all of them while the body is traced."""
 
-  def __init__(
-    self, strategy: Any, replica: tf.Tensor, merges: merging.Merges
-  ) -> None:
-    super().__init__(strategy, replica)
+  def __init__(self, strategy: Any, merges: merging.Merges) -> None:
+    super().__init__(strategy, 0)
     self._merges = merges
 
   @property
-  def component(self) -> int:
-    """Replica 0's, which stands for everyone's."""
-    return 0
+  def replica_id_in_sync_group(self) -> tf.Tensor:
+    """See `ReplicaContext.replica_id_in_sync_group`."""
+    return self._strategy.extended.replica_ids.read()
 
   @property
   def devices(self) -> tuple[str, ...]:
@@ -61,12 +58,14 @@ class TraceOnceContext(replica_context.ReplicaContext):
     """See `ReplicaContext.reduce_leaves`."""
     if self._merges.within_reach:
       return super().reduce_leaves(op, leaves, options)
+    self._merges.beside_it = True
     return self._strategy.extended.collectives.all_reduce(op, leaves)
 
   def gather_leaves(self, leaves: list[Any], axis: int, options: Any) -> Any:
     """See `ReplicaContext.gather_leaves`."""
     if self._merges.within_reach:
       return super().gather_leaves(leaves, axis, options)
+    self._merges.beside_it = True
     collectives = self._strategy.extended.collectives
     return collectives.all_gather(leaves, axis)
 
@@ -76,8 +75,7 @@ class _Traced:
   """The function, traced.
 
   Attributes:
-    body: its `ConcreteFunction`: takes the replica's number, then the
-      distributed arguments.
+    body: its `ConcreteFunction`, which takes the distributed arguments.
     results: what it returns.
     merges: the places where the replicas meet.
   """
@@ -169,9 +167,9 @@ def _trace(
   outer = tf.compat.v1.get_default_graph()
   traced: dict[str, Any] = {}
 
-  def body(replica: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+  def body(*tensors: tf.Tensor) -> list[tf.Tensor]:
     merges = merging.Merges(extended, outer)
-    context = TraceOnceContext(extended.container_strategy, replica, merges)
+    context = TraceOnceContext(extended.container_strategy, merges)
     # An empty device keeps nested `tf.function`s that are traced in here
     # from being taken for those traced outside.
     with context, tf.device(""):
@@ -181,12 +179,9 @@ def _trace(
     traced["results"] = tensor_nest.TensorNest(result, merges.graph)
     return traced["results"].tensors
 
-  function = tf.function(
-    body, autograph=False, experimental_attributes=extended.body_attributes
-  )
   with tf.device(None):
-    concrete = function.get_concrete_function(
-      tf.TensorSpec([], tf.int32), *arguments.specs
+    concrete = tf.function(body, autograph=False).get_concrete_function(
+      *arguments.specs
     )
   return _Traced(concrete, traced["results"], traced["merges"])
 
@@ -206,10 +201,9 @@ class _Execution:
     # What is known of the traced graph's tensors, by name, on each replica.
     self._known: list[dict[str, tf.Tensor]] = []
     inputs = traced.body.inputs
-    for replica, tensors in enumerate(arguments.per_replica):
-      given = [tf.constant(replica), *tensors]
+    for tensors in arguments.per_replica:
       self._known.append(
-        {t.name: v for t, v in zip(inputs, given, strict=False)}
+        {t.name: v for t, v in zip(inputs, tensors, strict=False)}
       )
 
   def run(self) -> Any:
@@ -226,21 +220,14 @@ class _Execution:
 
   def _segments(self) -> list[segments_lib.Segment]:
     body, merges = self._traced.body, self._traced.merges.made
-    # The outputs of a traced function are copies of what it returned.
-    if not merges:
-      inputs = tuple(
-        body.inputs[: len(body.inputs) - len(body.captured_inputs)]
-      )
-      return [segments_lib.Segment(body, inputs, tuple(body.outputs))]
     wanted = list(body.outputs)
     for merge in merges:
       wanted += [*merge.inputs, *merge.closed_over]
-    return segments_lib.split(
-      body,
-      [merge.cut for merge in merges],
-      wanted,
-      self._extended.body_attributes,
-    )
+    cuts = [merge.cut for merge in merges]
+    # Collectives in a loop find each other by the loop's name, which is the
+    # same for all replicas only within a function that isn't inlined.
+    keep = {"_noinline": True} if self._traced.merges.beside_it else None
+    return segments_lib.split(body, cuts, wanted, keep)
 
   def _call(
     self, segment: segments_lib.Segment, replica: int
@@ -254,10 +241,7 @@ class _Execution:
     before = len(graph.get_operations())
     try:
       function.set_external_captures(own)
-      with (
-        tf.device(self._extended.worker_devices[replica]),
-        optimizer_switch.off(self._extended.body_attributes),
-      ):
+      with tf.device(self._extended.worker_devices[replica]):
         values = function(*(known[t.name] for t in segment.inputs))
     finally:
       function.set_external_captures(captured)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TYPE_CHECKING
 import weakref
 
+import numpy as np
 import tensorflow as tf
 
 from stratagem.cross_device import resources
@@ -32,8 +33,11 @@ def component_of(value: Any) -> Any:
   return value
 
 
-class DistributedVariable(  # type: ignore[misc]
-  checkpointing.OneValueInCheckpoint, tf.Variable, values_lib.DistributedValues
+class DistributedVariable(
+  checkpointing.OneValueInCheckpoint,
+  checkpointing.Tensor,
+  tf.Variable,
+  values_lib.DistributedValues,
 ):
   """A variable that has a component on the device of each replica.
 
@@ -69,7 +73,9 @@ class DistributedVariable(  # type: ignore[misc]
   # ---------------------------------------------------------------------
 
   @property
-  def values(self) -> tuple[tf.Variable, ...]:
+  def values(  # type: ignore[override]
+    self,
+  ) -> tuple[tf.Variable, ...]:
     """The component of each replica."""
     return self._components
 
@@ -237,7 +243,7 @@ class DistributedVariable(  # type: ignore[misc]
     return self._read()
 
   def _read(self) -> tf.Tensor:
-    return self.component.read_value()
+    return self.component.value()
 
   def numpy(self) -> Any:
     """The value as an array, in eager mode.
@@ -273,8 +279,7 @@ class DistributedVariable(  # type: ignore[misc]
 
   def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
     del copy
-    array = self.numpy()
-    return array if dtype is None else array.astype(dtype)
+    return np.asarray(self.numpy(), dtype=dtype)
 
   def __int__(self) -> int:
     return int(self.numpy())
@@ -361,7 +366,11 @@ class DistributedVariable(  # type: ignore[misc]
   def _write_component(
     self, component: tf.Variable, method: str, value: Any, **kwargs: Any
   ) -> Any:
-    return getattr(component, method)(value, **kwargs)
+    written = getattr(component, method)(value, **kwargs)
+    if isinstance(written, tf.Variable) and written is not component:
+      # What a graph gives is a promise to read later; a value can leave it.
+      return written.value()
+    return written
 
 
 def _scatter(method: str) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ traced once for all of them, and kept with the function it was made of.
 """
 
 from collections.abc import Callable
+import inspect
 from typing import Any, TYPE_CHECKING
 import weakref
 
@@ -44,21 +45,28 @@ def _whole(
   fn: "weakref.ref[Any]",
 ) -> Any:
   # Only weak references: the dictionary would keep its own keys alive.
-  @tf.function(autograph=False)
   def on_all_replicas(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     strategy, function = extended(), fn()
     assert strategy is not None
     assert function is not None
     return strategy.call_for_each_replica(_inner(function), args, kwargs)
 
-  return on_all_replicas
+  return inherited_autograph.function(on_all_replicas)
 
 
 def _inner(fn: Any) -> Callable[..., Any]:
   """What to trace for `fn`: the Python function, where nothing is lost.
 
-  Compiled by XLA, or with a signature, the `tf.function` itself is called.
+  Compiled by XLA, with a signature, or as a method, the `tf.function` itself
+  is called.
   """
-  if fn.input_signature is not None or getattr(fn, "_jit_compile", None):
+  python_function = fn.python_function
+  if (
+    fn.input_signature is not None
+    or getattr(fn, "_jit_compile", None)
+    or inspect.ismethod(python_function)
+  ):
     return fn
-  return inherited_autograph.convert(fn.python_function, always=True)
+  if getattr(fn, "_autograph", True):
+    return inherited_autograph.convert(python_function, always=True)
+  return python_function
