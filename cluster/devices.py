@@ -82,9 +82,9 @@ def resolve(
     Their full names in the same order.
 
   Raises:
-    ValueError: if there is no device, a device twice, devices of several
-      types, or one that this machine doesn't have.
-    TypeError: if `devices` isn't a sequence of names.
+    ValueError: if `devices` isn't a sequence of names, or there is no device,
+      a device twice, devices of several types, or one that this machine
+      doesn't have.
   """
   given: object = devices
   if (
@@ -92,7 +92,7 @@ def resolve(
     or not isinstance(given, Sequence)
     or not all(isinstance(device, str) for device in given)
   ):
-    raise TypeError(
+    raise ValueError(
       "`devices` must be a list of device names such as `['GPU:0', 'GPU:1']`; "
       f"got {devices!r}."
     )

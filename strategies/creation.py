@@ -32,8 +32,8 @@ def create(
     replica has for itself. All components start with one value.
 
   Raises:
-    ValueError: if the synchronization is NONE, or if it is ON_READ and the
-      variable is to be trained.
+    ValueError: if the synchronization is NONE, or it or the aggregation isn't
+      a member of its enum.
   """
   kwargs = dict(kwargs)
   kind = _kind(kwargs)
@@ -73,13 +73,8 @@ def _kind(kwargs: dict[str, Any]) -> type[variable.DistributedVariable]:
     )
   if synchronization is not _Synchronization.ON_READ:
     return mirrored_variable.MirroredVariable
-  if kwargs.get("trainable"):
-    raise ValueError(
-      "A variable that is trained must be synchronized on write; got "
-      "`trainable=True` and VariableSynchronization.ON_READ for variable "
-      f"{name!r}. Leave one of them out."
-    )
-  kwargs["trainable"] = False
+  if kwargs.get("trainable") is None:
+    kwargs["trainable"] = False
   return sync_on_read_variable.SyncOnReadVariable
 
 

@@ -50,13 +50,13 @@ def get_replica_context() -> replica_context_lib.ReplicaContext | None:
 
 
 def in_cross_replica_context() -> bool:
-  """Whether a strategy's scope is in force, and no replica or update.
+  """Whether a strategy's scope or an update is in force, and no replica.
 
   References:
     Mirrors `tf.distribute.in_cross_replica_context` (2.21).
   """
   mode = context.current()
-  return mode is not None and mode.is_cross_replica
+  return mode is not None and mode.replica_context is None
 
 
 class _Global:

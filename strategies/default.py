@@ -68,9 +68,9 @@ class DefaultReplicaContext(replica_context_lib.ReplicaContext):
   """The one replica there is without a strategy."""
 
   @property
-  def devices(self) -> tuple[str, ...]:
+  def devices(self) -> list[str]:
     """The empty name: wherever operations are placed."""
-    return ("",)
+    return [""]
 
 
 class DefaultStrategy(strategy_lib.Strategy):

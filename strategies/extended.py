@@ -81,20 +81,12 @@ class StrategyExtended:
       stack.enter_context(context.enter(mode))
       stack.enter_context(self._container_strategy.bridge.enter_cross_replica())
       stack.enter_context(tf.variable_creator_scope(self.create_variable))
-      device = self.default_device
-      if device:
-        stack.enter_context(tf.device(device))
       yield
 
   @property
   def experimental_require_static_shapes(self) -> bool:
     """Whether shapes must be known when functions are traced: on TPU."""
     return False
-
-  @property
-  def default_device(self) -> str | None:
-    """Where operations in scope run that say nothing else."""
-    return None
 
   # ---------------------------------------------------------------------
   # Running

@@ -221,7 +221,7 @@ class _TfReplicaContext(tf.distribute.ReplicaContext):
     return self._ours.replica_id_in_sync_group
 
   @property
-  def devices(self) -> tuple[str, ...]:
+  def devices(self) -> list[str]:
     return self._ours.devices
 
   def merge_call(

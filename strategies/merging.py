@@ -93,6 +93,8 @@ class Merge:
     self._arguments = tensor_nest.TensorNest(arguments, self._body)
     self.inputs = tuple(self._arguments.tensors)
     self._results: list[tensor_nest.TensorNest] = []
+    # Which of the function's outputs is each tensor of the results.
+    self._places: list[int] = []
     with outer.as_default(), tf.device(None):
       self._function = self._traced()
     position = len(self._body.get_operations())
@@ -121,7 +123,12 @@ class Merge:
         tensor_nest.TensorNest(values_lib.select(r, result), graph)
         for r in range(self._size)
       ]
-      return [t for nest in self._results for t in nest.tensors]
+      made = [t for nest in self._results for t in nest.tensors]
+      unique = {id(t): t for t in made}
+      # What is one for all replicas is given once.
+      places = {key: place for place, key in enumerate(unique)}
+      self._places = [places[id(t)] for t in made]
+      return list(unique.values())
 
     specs = [tf.TensorSpec(t.shape, t.dtype) for t in self.inputs]
     function = tf.function(merge, autograph=False)
@@ -157,6 +164,7 @@ class Merge:
       values = tf.nest.flatten(self._function(*inputs))
     finally:
       self._function.set_external_captures(captured)
+    values = [values[place] for place in self._places]
     count = len(self.cut.results)
     for replica, on in enumerate(known):
       own_values = values[replica * count : (replica + 1) * count]

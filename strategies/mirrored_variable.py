@@ -58,20 +58,22 @@ class MirroredVariable(variable.DistributedVariable):
     if replica is None:
       return self._write_each(method, sparse_delta, read_value=True, **kwargs)
     component = self._components[replica]
-    if self._in_replica() and len(self._components) > 1:
-      if self._aggregation in _REDUCE_OPS and method not in (
-        "scatter_add",
-        "scatter_sub",
-      ):
-        raise NotImplementedError(
-          f"`{method}` of a mirrored variable in `strategy.run` needs the "
-          "aggregation ONLY_FIRST_REPLICA: several replicas' updates have no "
-          f"sum or mean; got {self._aggregation} for variable "
-          f"{self.name!r}. Call it in cross-replica context, or make the "
-          "variable with that aggregation."
-        )
-      sparse_delta = self._agreed(method, sparse_delta)
+    if self._in_replica():
+      self._check_scatter(method)
+      if len(self._components) > 1:
+        sparse_delta = self._agreed(method, sparse_delta)
     return self._write_component(component, method, sparse_delta, **kwargs)
+
+  def _check_scatter(self, method: str) -> None:
+    needs_one = method in ("scatter_min", "scatter_max", "scatter_update")
+    if needs_one and self._aggregation in _REDUCE_OPS:
+      raise NotImplementedError(
+        f"`{method}` of a mirrored variable in `strategy.run` needs the "
+        "aggregation NONE or ONLY_FIRST_REPLICA: several replicas' updates "
+        f"have no sum or mean; got {self._aggregation} for variable "
+        f"{self.name!r}. Call it in cross-replica context, or make the "
+        "variable with that aggregation."
+      )
 
   def _agreed(self, method: str, value: Any) -> Any:
     """One value for all replicas of what each wants to write."""

@@ -30,11 +30,6 @@ class OneDeviceExtended(extended_lib.StrategyExtended):
     ):
       return fn(*args, **(kwargs or {}))
 
-  @property
-  def default_device(self) -> str | None:
-    """See `StrategyExtended.default_device`."""
-    return self._devices[0]
-
   def create_variable(
     self, next_creator: Callable[..., Any], **kwargs: Any
   ) -> Any:

@@ -101,9 +101,7 @@ class _Regrouping:
   def _leaf(self, nests: tuple[Any, ...], path: str) -> Any:
     first = nests[0]
     for replica, nest in enumerate(nests):
-      if isinstance(nest, list | tuple | Mapping) or (
-        (nest is None) != (first is None)
-      ):
+      if isinstance(nest, list | tuple | Mapping):
         raise ValueError(_differs(path, 0, first, replica, nest))
     if self._always_wrap:
       return self._wrap(nests)

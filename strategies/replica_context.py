@@ -94,9 +94,9 @@ class ReplicaContext:
     return self._replica_id
 
   @property
-  def devices(self) -> tuple[str, ...]:
+  def devices(self) -> list[str]:
     """The devices this replica runs on, as full names."""
-    return (self._strategy.extended.worker_devices[self.component],)
+    return [self._strategy.extended.worker_devices[self.component]]
 
   def merge_call(
     self,

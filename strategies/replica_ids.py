@@ -1,10 +1,15 @@
 """The replicas' numbers, as tensors that one trace reads for each of them."""
 
 from collections.abc import Sequence
+import itertools
 
 import tensorflow as tf
 
 from stratagem.cross_device import resources
+
+
+# Resources of one name are one.
+_serial = itertools.count()
 
 
 class ReplicaIds:
@@ -37,7 +42,9 @@ class ReplicaIds:
 def _made(replica: int) -> tf.Tensor:
   # Not by `tf.Variable`, which a strategy's scope would make its own.
   handle = tf.raw_ops.VarHandleOp(
-    dtype=tf.int32, shape=[], shared_name="", container=""
+    dtype=tf.int32,
+    shape=[],
+    shared_name=f"stratagem_replica_{replica}_{next(_serial)}",
   )
   tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(replica))
   return handle

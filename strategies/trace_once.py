@@ -42,7 +42,7 @@ class TraceOnceContext(replica_context.ReplicaContext):
     return self._strategy.extended.replica_ids.read()
 
   @property
-  def devices(self) -> tuple[str, ...]:
+  def devices(self) -> list[str]:
     """Not known: the trace is for every device."""
     raise UnsuitedError("the function asks for its replica's device")
 
@@ -220,7 +220,7 @@ class _Execution:
 
   def _segments(self) -> list[segments_lib.Segment]:
     body, merges = self._traced.body, self._traced.merges.made
-    wanted = list(body.outputs)
+    wanted = list(self._traced.results.tensors)
     for merge in merges:
       wanted += [*merge.inputs, *merge.closed_over]
     cuts = [merge.cut for merge in merges]
@@ -252,7 +252,7 @@ class _Execution:
     return [op for op in calls if "PartitionedCall" in op.type]
 
   def _regrouped(self) -> Any:
-    outputs = [t.name for t in self._traced.body.outputs]
+    outputs = [t.name for t in self._traced.results.tensors]
     results = []
     for known in self._known:
       tensors = [known[name] for name in outputs]

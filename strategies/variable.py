@@ -11,6 +11,7 @@ from stratagem.cross_device import resources
 from stratagem.cross_device import values as values_lib
 from stratagem.strategies import checkpointing
 from stratagem.strategies import context
+from stratagem.strategies import tracing_type
 
 if TYPE_CHECKING:
   from stratagem.strategies import strategy as strategy_lib
@@ -265,6 +266,10 @@ class DistributedVariable(
   def gather_nd(self, indices: Any, name: str | None = None) -> tf.Tensor:
     """Reads some elements or slices."""
     return self.component.gather_nd(indices, name=name)
+
+  def __tf_tracing_type__(self, context: Any) -> tracing_type.VariableType:
+    del context
+    return tracing_type.VariableType(self)
 
   def _dense_var_to_tensor(
     self, dtype: Any = None, name: str | None = None, as_ref: bool = False
