@@ -7,6 +7,9 @@ import tensorflow as tf
 import stratagem as sg
 from tests import logical_devices
 
+# Ample for replicas that come at all.
+_TIMEOUT_SECONDS = 30.0
+
 # For `parameterized.named_parameters(*...)`.
 COUNTS = (("one_replica", 1), ("two_replicas", 2), ("four_replicas", 4))
 SEVERAL = COUNTS[1:]
@@ -20,8 +23,10 @@ SEVERAL_CASES = tuple(case for case in CASES if case[1] > 1)
 
 
 def mirrored(count):
-  """A strategy with so many replicas."""
-  return sg.MirroredStrategy(logical_devices.names(count))
+  """A strategy with so many replicas, which don't wait for ever."""
+  strategy = sg.MirroredStrategy(logical_devices.names(count))
+  strategy.extended.collectives.timeout_seconds = _TIMEOUT_SECONDS
+  return strategy
 
 
 def spread(strategy, fn):
