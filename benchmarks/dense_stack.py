@@ -1,6 +1,5 @@
 """The program most pairs run: dense layers of 64x64, gradients all-reduced."""
 
-from collections.abc import Callable
 import types
 from typing import Any
 
@@ -39,7 +38,7 @@ def make_batch() -> tf.Tensor:
 
 def make_step(
   dist: types.ModuleType, strategy: Any, weights: list[tf.Variable]
-) -> Callable[[tf.Tensor], tf.Tensor]:
+) -> Any:
   """A training step of the stack as a `tf.function` from batch to mean loss."""
 
   def replica_step(batch: tf.Tensor) -> tf.Tensor:

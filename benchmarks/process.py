@@ -32,7 +32,11 @@ class Child:
     deadline_seconds: float,
   ) -> None:
     self._side = side
+    assert process.stdin is not None
+    assert process.stdout is not None
     self._process = process
+    self._stdin = process.stdin
+    self._stdout = process.stdout
     self._stderr = stderr
     self._deadline_seconds = deadline_seconds
 
@@ -44,8 +48,8 @@ class Child:
     """
     # A broken pipe: it has ended already, and `answer` says of what.
     with contextlib.suppress(BrokenPipeError):
-      self._process.stdin.write("\n")
-      self._process.stdin.flush()
+      self._stdin.write("\n")
+      self._stdin.flush()
     return self.answer()["value"]
 
   def answer(self) -> dict[str, Any]:
@@ -53,7 +57,7 @@ class Child:
     timer = threading.Timer(self._deadline_seconds, self._process.kill)
     timer.start()
     try:
-      line = self._process.stdout.readline()
+      line = self._stdout.readline()
     finally:
       timer.cancel()
     if line:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.conformance import comparison
 from tests.conformance import differences
+from tests.conformance import normal_form
 from tests.conformance import program as program_lib
 from tests.conformance import programs
 from tests.conformance import runner
@@ -96,7 +97,9 @@ def judge(case: Case, *, upstream: Any, ours: Any) -> Finding:
       hung=theirs.hung,
     )
   mine = _run(case, ours)
-  found = _differences(case.program, theirs, mine, clearer=ours is not upstream)
+  found = _differences(
+    case.program, theirs.result, mine, clearer=ours is not upstream
+  )
   reason = differences.reason_of(case.name)
   if reason:
     verdict = Verdict.DELIBERATE if found else Verdict.STALE
@@ -118,14 +121,14 @@ def _run(case: Case, dist: Any) -> runner.Outcome:
 
 def _differences(
   program: program_lib.Program,
-  theirs: runner.Outcome,
+  theirs: normal_form.Node,
   mine: runner.Outcome,
   clearer: bool,
 ) -> list[str]:
   if mine.result is None:
     return [f"stratagem fails, upstream does not: {mine.failure}"]
   return comparison.differences(
-    theirs.result,
+    theirs,
     mine.result,
     tolerance=program.tolerance,
     devices=program.devices,

@@ -73,7 +73,7 @@ class RegroupTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.named_parameters(
     ("ordered", collections.OrderedDict([("b", 1), ("a", 2)])),
-    ("default", collections.defaultdict(list, b=1, a=2)),
+    ("default", collections.defaultdict(int, b=1, a=2)),
   )
   def test_keeps_the_type_and_order_of_a_mapping(self, mapping):
     other = mapping.copy()
