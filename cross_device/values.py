@@ -137,6 +137,19 @@ def select(replica: int, nest: Any) -> Any:
   Returns:
     The same nest with components in place of distributed values.
   """
+  kind = type(nest)
+  # The usual nests at once: `tf.nest` takes 60 us for each.
+  if kind is tuple:
+    return tuple([select(replica, part) for part in nest])
+  if kind is list:
+    return [select(replica, part) for part in nest]
+  if kind is dict:
+    return {key: select(replica, part) for key, part in nest.items()}
+  if isinstance(nest, DistributedValues):
+    is_variable = isinstance(nest, tf.Variable)
+    return nest if is_variable else _component(nest, replica)
+  if isinstance(nest, _COMPONENT_TYPES) or not tf.nest.is_nested(nest):
+    return nest
   return map_distributed(lambda value: _component(value, replica), nest)
 
 

@@ -67,13 +67,19 @@ def current() -> Mode | None:
 @contextlib.contextmanager
 def enter(mode: Mode) -> Iterator[None]:
   """Puts `mode` in force, on the current graph and thread."""
-  graph = tf.compat.v1.get_default_graph()
-  entered = _thread.modes.setdefault(graph, [])
-  entered.append(mode)
+  entered = push(mode)
   try:
     yield
   finally:
     entered.pop()
+
+
+def push(mode: Mode) -> list[Mode]:
+  """Puts `mode` in force until it is popped from the list returned."""
+  graph = tf.compat.v1.get_default_graph()
+  entered = _thread.modes.setdefault(graph, [])
+  entered.append(mode)
+  return entered
 
 
 def update_replica() -> int | None:

@@ -36,6 +36,7 @@ class Bridge:
   def __init__(self, strategy: "strategy_lib.Strategy") -> None:
     self._strategy = weakref.ref(strategy)
     self._tf_strategy: _TfStrategy | None = None
+    self._spare: dict[int, list[_TfReplicaContext]] = {}
 
   @property
   def as_tf_strategy(self) -> Any:
@@ -54,12 +55,22 @@ class Bridge:
 
   def replica_context(
     self, context: "replica_context_lib.ReplicaContext"
-  ) -> contextlib.AbstractContextManager[Any]:
+  ) -> Any:
     """The counterpart of a replica's context, to be entered with it."""
-    strategy = context.strategy
-    if strategy.extended.is_default:
-      return contextlib.nullcontext()
+    if context.strategy.extended.is_default:
+      return None
+    kept = self._spare.get(context.component)
+    if kept:
+      # Another thread may take what was there: `pop` alone is safe.
+      spare = kept.pop()
+      spare.serve(context)
+      return spare
     return _TfReplicaContext(self.as_tf_strategy, context)
+
+  def give_back(self, tf_context: Any) -> None:
+    """Keeps a counterpart for the next run; it takes long to make one."""
+    if tf_context is not None:
+      self._spare.setdefault(tf_context.component, []).append(tf_context)
 
 
 class _TfExtended(tf.distribute.StrategyExtended):
@@ -214,6 +225,11 @@ class _TfReplicaContext(tf.distribute.ReplicaContext):
     self, tf_strategy: Any, context: "replica_context_lib.ReplicaContext"
   ) -> None:
     super().__init__(tf_strategy, replica_id_in_sync_group=context.component)
+    self.component = context.component
+    self._ours = context
+
+  def serve(self, context: "replica_context_lib.ReplicaContext") -> None:
+    """Stands for another context of the same replica."""
     self._ours = context
 
   @property

@@ -45,20 +45,24 @@ class ReplicaContext:
   ) -> None:
     self._strategy = strategy
     self._replica_id = replica_id_in_sync_group
-    self._tf_context: contextlib.AbstractContextManager[Any] | None = None
-    self._entered: list[contextlib.ExitStack] = []
+    self._tf_context: Any = None
+    self._entered: list[list[context.Mode]] = []
 
   def __enter__(self) -> "ReplicaContext":
-    stack = contextlib.ExitStack()
-    stack.enter_context(context.enter(context.Mode(self._strategy, self)))
+    self._entered.append(context.push(context.Mode(self._strategy, self)))
     if self._tf_context is None:
       self._tf_context = self._strategy.bridge.replica_context(self)
-    stack.enter_context(self._tf_context)
-    self._entered.append(stack)
+    if self._tf_context is not None:
+      self._tf_context.__enter__()
     return self
 
   def __exit__(self, *exception: Any) -> None:
-    self._entered.pop().__exit__(*exception)
+    if self._tf_context is not None:
+      self._tf_context.__exit__(*exception)
+    self._entered.pop().pop()
+    if not self._entered:
+      self._strategy.bridge.give_back(self._tf_context)
+      self._tf_context = None
 
   @contextlib.contextmanager
   def left(self) -> Iterator[None]:

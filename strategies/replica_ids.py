@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from stratagem.cross_device import resources
 
-
 # Resources of one name are one.
 _serial = itertools.count()
 
