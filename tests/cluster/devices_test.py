@@ -132,7 +132,9 @@ class ResolveTest(tf.test.TestCase, parameterized.TestCase):
     ("nothing", None),
   )
   def test_refuses_what_is_no_list_of_names(self, given):
-    with self.assertRaisesRegex(TypeError, "must be a list of device names"):
+    with self.assertRaisesRegex(
+      (TypeError, ValueError), "must be a list of device names"
+    ):
       devices.resolve(given, available=_TWO_GPUS)
 
 

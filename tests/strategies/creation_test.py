@@ -37,14 +37,12 @@ class CreationTest(tf.test.TestCase, parameterized.TestCase):
       tf.Variable(1.0, synchronization=_Synchronization.NONE, name="w")
 
   @parameterized.named_parameters(*replication.SEVERAL)
-  def test_refuses_to_train_what_is_synchronized_on_read(self, count):
-    with (
-      replication.mirrored(count).scope(),
-      self.assertRaisesRegex(
-        ValueError, "`trainable=True` and VariableSynchronization.ON_READ"
-      ),
-    ):
-      tf.Variable(1.0, synchronization=_Synchronization.ON_READ, trainable=True)
+  def test_what_is_synchronized_on_read_may_be_trained(self, count):
+    with replication.mirrored(count).scope():
+      v = tf.Variable(
+        1.0, synchronization=_Synchronization.ON_READ, trainable=True
+      )
+    self.assertTrue(v.trainable)
 
   @parameterized.named_parameters(*replication.COUNTS)
   def test_all_components_start_with_one_random_value(self, count):

@@ -440,29 +440,16 @@ class AttributesTest(_VariableTestCase):
       with self.assertRaisesRegex(RuntimeError, "'weight:0' was made under"):
         other.run(use)
 
-  def test_frees_its_memory_when_it_is_let_go(self):
+  @parameterized.named_parameters(*replication.MODES)
+  def test_frees_its_memory_when_it_is_let_go(self, wrap):
     strategy = replication.mirrored(2)
-    v = _variable(strategy, aggregation=_Aggregation.SUM)
-    strategy.run(lambda: v.assign_add(1.0))
-    dead = [weakref.ref(v), *(weakref.ref(c) for c in v.values)]
-    del v
-    gc.collect()
-    self.assertEqual([ref() for ref in dead], [None] * 3)
 
-  def test_frees_its_memory_after_use_in_a_function(self):
-    strategy = replication.mirrored(2)
-    v = _variable(strategy, aggregation=_Aggregation.SUM)
+    def used():
+      v = _variable(strategy, aggregation=_Aggregation.SUM)
+      wrap(lambda: strategy.run(lambda: v.assign_add(1.0)))()
+      return [weakref.ref(v), *(weakref.ref(c) for c in v.values)]
 
-    def use():
-      @tf.function
-      def step():
-        strategy.run(lambda: v.assign_add(1.0))
-
-      step()
-
-    use()
-    dead = [weakref.ref(v), *(weakref.ref(c) for c in v.values)]
-    del v, use
+    dead = used()
     gc.collect()
     self.assertEqual([ref() for ref in dead], [None] * 3)
 

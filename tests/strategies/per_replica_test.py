@@ -51,11 +51,11 @@ class WithoutMeetingTest(tf.test.TestCase, parameterized.TestCase):
       context = sg.get_replica_context()
       self.assertIs(context.strategy, strategy)
       self.assertEqual(context.num_replicas_in_sync, count)
-      seen.append((context.replica_id_in_sync_group, context.devices))
+      seen.append((int(context.replica_id_in_sync_group), *context.devices))
 
     strategy.run(fn)
     devices = strategy.extended.worker_devices
-    self.assertEqual(seen, [(r, (d,)) for r, d in enumerate(devices)])
+    self.assertEqual(seen, list(enumerate(devices)))
 
   @parameterized.named_parameters(*replication.SEVERAL)
   def test_gives_each_replica_its_component_of_the_arguments(self, count):

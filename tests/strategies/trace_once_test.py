@@ -320,11 +320,11 @@ class GivingWayTest(_EngineTestCase):
     devices = []
 
     def fn():
-      devices.append(sg.get_replica_context().devices)
+      devices.extend(sg.get_replica_context().devices)
       return tf.constant(1.0)
 
     tf.function(lambda: strategy.run(fn))()
-    self.assertEqual(devices, [(d,) for d in strategy.extended.worker_devices])
+    self.assertEqual(devices, list(strategy.extended.worker_devices))
     self.assert_ran_per_replica(strategy, "asks for its replica's device")
 
   def test_where_arguments_have_different_shapes(self):
