@@ -82,7 +82,7 @@ class AnswersTest(tf.test.TestCase, parameterized.TestCase):
     }
     self.assertEqual(seen, [expected])
 
-  def test_in_an_update_there_is_neither_replica_nor_cross_replica(self):
+  def test_in_an_update_no_replica_is_in_force(self):
     strategy = replication.mirrored(2)
     seen = []
     with strategy.scope():
@@ -92,7 +92,7 @@ class AnswersTest(tf.test.TestCase, parameterized.TestCase):
       "strategy": strategy,
       "has": True,
       "in_replica": False,
-      "cross_replica": False,
+      "cross_replica": True,
     }
     self.assertEqual(seen, [expected] * 2)
 

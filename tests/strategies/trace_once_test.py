@@ -1,5 +1,6 @@
 """The engine that traces the function once, and when it gives way."""
 
+import gc
 import re
 
 from absl.testing import parameterized
@@ -292,6 +293,27 @@ class TraceOnceTest(_EngineTestCase):
 
     self.assertAllEqual(steps(tf.constant(3)), 6.0)
     self.assert_traced_once(strategy)
+
+  def test_keeps_the_functions_of_loops_and_conditions(self):
+    strategy = replication.mirrored(2)
+
+    @tf.function
+    def step(value):
+      def fn(x):
+        for _ in tf.range(2):
+          if x > 1.0:
+            x *= 10.0
+        return x
+
+      return strategy.run(fn, args=(value,))
+
+    value = replication.spread(strategy, lambda i: i + 1.0)
+    concrete = step.get_concrete_function(value)
+    # What tracing left behind and nothing holds is gone.
+    gc.collect()
+    self.assertAllEqual(
+      replication.components(strategy, concrete(value)), [1.0, 200.0]
+    )
 
   def test_unseeded_random_numbers_differ_from_replica_to_replica(self):
     strategy = replication.mirrored(4)

@@ -158,8 +158,10 @@ class WholeFunctionTest(tf.test.TestCase, parameterized.TestCase):
       def call(self, x):
         return x * self.factor
 
+    # A method that is a `tf.function` doesn't hold its object.
+    model = Model()
     value = replication.spread(strategy, lambda i: i + 1.0)
-    result = strategy.run(Model().call, args=(value,))
+    result = strategy.run(model.call, args=(value,))
     self.assertAllEqual(replication.components(strategy, result), [3.0, 6.0])
 
   def test_without_parameters_may_be_run_anywhere(self):
