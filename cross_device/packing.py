@@ -20,11 +20,15 @@ class Pack:
 
   Attributes:
     members: their positions, in the order in which they are laid out.
-    sizes: the number of elements of each.
+    sizes: how much of the pack's first axis each takes; empty for a tensor
+      that travels as it is.
+    flat: whether each is laid out as a vector. Tensors that differ in their
+      first axis alone need not be.
   """
 
   members: tuple[int, ...]
   sizes: tuple[int, ...]
+  flat: bool = True
 
 
 def plan(
@@ -48,7 +52,7 @@ def plan(
   Example:
     >>> shape = tf.TensorShape([2])
     >>> plan([shape, shape], [tf.float32, tf.float32])
-    [Pack(members=(0, 1), sizes=(2, 2))]
+    [Pack(members=(0, 1), sizes=(2, 2), flat=False)]
   """
   packs: list[Pack] = []
   open_packs: dict[tf.DType, list[int]] = {}
@@ -58,8 +62,7 @@ def plan(
     if len(members) == 1:
       packs.append(Pack(members=tuple(members), sizes=()))
     elif members:
-      sizes = tuple(shapes[m].num_elements() for m in members)
-      packs.append(Pack(members=tuple(members), sizes=sizes))
+      packs.append(_planned(tuple(members), shapes))
 
   def held(dtype: tf.DType) -> int:
     elements = (shapes[m].num_elements() for m in open_packs[dtype])
@@ -78,17 +81,34 @@ def plan(
   return packs
 
 
+def _planned(
+  members: tuple[int, ...], shapes: Sequence[tf.TensorShape]
+) -> Pack:
+  first = shapes[members[0]]
+  alike = first.rank > 0 and all(
+    shapes[m].rank == first.rank and shapes[m][1:] == first[1:] for m in members
+  )
+  if alike:
+    sizes = tuple(shapes[m][0] for m in members)
+  else:
+    sizes = tuple(shapes[m].num_elements() for m in members)
+  return Pack(members=members, sizes=sizes, flat=not alike)
+
+
 def pack(
   packs: Sequence[Pack], tensors: Sequence[tf.Tensor]
 ) -> list[tf.Tensor]:
-  """Lays the tensors of each pack end to end in one vector."""
+  """Lays the tensors of each pack end to end."""
   return [_pack_one(p, tensors) for p in packs]
 
 
 def _pack_one(p: Pack, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
   if not p.sizes:
     return tensors[p.members[0]]
-  return tf.concat([tf.reshape(tensors[m], [-1]) for m in p.members], axis=0)
+  members = [tensors[m] for m in p.members]
+  if p.flat:
+    members = [tf.reshape(member, [-1]) for member in members]
+  return tf.concat(members, axis=0)
 
 
 def unpack(
@@ -104,5 +124,5 @@ def unpack(
       continue
     parts = tf.split(vector, p.sizes)
     for member, part in zip(p.members, parts, strict=True):
-      tensors[member] = tf.reshape(part, shapes[member])
+      tensors[member] = tf.reshape(part, shapes[member]) if p.flat else part
   return [tensors[position] for position in range(len(tensors))]

@@ -21,7 +21,7 @@ def reduce(op: ReduceOp, components: Sequence[Any], device: str) -> Any:
 
   Returns:
     A dense tensor, or `tf.IndexedSlices` if every component is that. A mean
-    of integers is a float64, as true division makes it.
+    of several integers is a float64, as true division makes it.
 
   Example:
     >>> reduce(ReduceOp.MEAN, [tf.constant(1.0), tf.constant(2.0)], "").numpy()
@@ -36,7 +36,9 @@ def reduce(op: ReduceOp, components: Sequence[Any], device: str) -> Any:
         "A value must be numeric to be reduced; got dtype bool. Cast it, for "
         "example with `tf.cast(value, tf.int32)`."
       )
-    total = tf.add_n(dense) if len(dense) > 1 else tf.identity(dense[0])
+    if len(dense) == 1:
+      return tf.identity(dense[0])
+    total = tf.add_n(dense)
     return total / len(dense) if op is ReduceOp.MEAN else total
 
 

@@ -19,8 +19,15 @@ class PerReplicaResource:
   """
 
   def __init__(self, handles: Sequence[tf.Tensor]) -> None:
-    self.handles = tuple(handles)
-    _by_first_handle[id(self.handles[0])] = self
+    self.handles: list[tf.Tensor] = []
+    for handle in handles:
+      self.add(handle)
+
+  def add(self, handle: tf.Tensor) -> None:
+    """Adds the resource of one more replica."""
+    self.handles.append(handle)
+    if len(self.handles) == 1:
+      _by_first_handle[id(handle)] = self
 
 
 _by_first_handle: "weakref.WeakValueDictionary[int, PerReplicaResource]" = (

@@ -35,14 +35,15 @@ class DistributedValues(interfaces.Values, abc.ABC):
   values: tuple[Any, ...]
 
 
-class PerReplica(tf.experimental.ExtensionType, DistributedValues):
+class PerReplica(DistributedValues):
   """A value whose components may differ from replica to replica.
 
-  Goes in and out of `tf.function`, through loops and `tf.cond`.
+  Goes in and out of `tf.function`, through loops and `tf.cond`, if its
+  components are tensors.
 
   Args:
     values: the component of each replica: tensors (ragged, sparse and
-      `tf.IndexedSlices` too) of any shapes.
+      `tf.IndexedSlices` too) of any shapes, or any objects.
 
   Example:
     >>> PerReplica((tf.constant(1.0), tf.constant(2.0))).values[1].numpy()
@@ -53,10 +54,11 @@ class PerReplica(tf.experimental.ExtensionType, DistributedValues):
     no public constructor.
   """
 
-  values: Tuple[_Component, ...]  # noqa: UP006
+  def __new__(cls, values: Sequence[Any]) -> Any:  # noqa: D102
+    return per_replica(values)
 
 
-class Mirrored(tf.experimental.ExtensionType, DistributedValues):
+class Mirrored(DistributedValues):
   """A value whose components are equal, one on the device of each replica.
 
   Args:
@@ -66,13 +68,24 @@ class Mirrored(tf.experimental.ExtensionType, DistributedValues):
     Mirrors `tf.types.experimental.distributed.Mirrored` (2.21).
   """
 
+  def __new__(cls, values: Sequence[Any]) -> Any:  # noqa: D102
+    return mirrored(values)
+
+
+class TensorPerReplica(tf.experimental.ExtensionType, DistributedValues):
+  """A `PerReplica` of what TensorFlow can carry."""
+
+  values: Tuple[_Component, ...]  # noqa: UP006
+
+
+class TensorMirrored(tf.experimental.ExtensionType, DistributedValues):
+  """A `Mirrored` of what TensorFlow can carry."""
+
   values: Tuple[_Component, ...]  # noqa: UP006
 
 
 class _PythonValues(DistributedValues):
   """Components that TensorFlow can't carry: Python objects, variables."""
-
-  __slots__ = ("values",)
 
   def __init__(self, values: Sequence[Any]) -> None:
     self.values = tuple(values)
@@ -84,17 +97,20 @@ class _PythonValues(DistributedValues):
 class PythonPerReplica(_PythonValues):
   """A `PerReplica` of Python objects."""
 
-  __slots__ = ()
-
 
 class PythonMirrored(_PythonValues):
   """A `Mirrored` of Python objects or of variables."""
 
-  __slots__ = ()
 
-
-PerReplica.register(PythonPerReplica)
-Mirrored.register(PythonMirrored)
+# An extension type can't be a base of what isn't one: TensorFlow would take
+# that for an extension type too. So what users see is a base by name alone.
+for _public, _made in (
+  (PerReplica, (TensorPerReplica, PythonPerReplica)),
+  (Mirrored, (TensorMirrored, PythonMirrored)),
+):
+  for _class in _made:
+    _public.register(_class)
+    _class.__name__ = _class.__qualname__ = _public.__name__
 
 
 def _all_tensors(values: Sequence[Any]) -> bool:
@@ -103,12 +119,12 @@ def _all_tensors(values: Sequence[Any]) -> bool:
 
 def per_replica(values: Sequence[Any]) -> DistributedValues:
   """Wraps one component a replica, of any type, as a `PerReplica`."""
-  return _wrap(PerReplica, PythonPerReplica, tuple(values))
+  return _wrap(TensorPerReplica, PythonPerReplica, tuple(values))
 
 
 def mirrored(values: Sequence[Any]) -> DistributedValues:
   """Wraps equal components, one a replica, of any type, as a `Mirrored`."""
-  return _wrap(Mirrored, PythonMirrored, tuple(values))
+  return _wrap(TensorMirrored, PythonMirrored, tuple(values))
 
 
 def _wrap(tensors: Any, others: Any, values: tuple[Any, ...]) -> Any:

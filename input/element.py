@@ -88,7 +88,7 @@ def _distributed_spec(*specs: tf.TypeSpec) -> Any:
   if not tf.nest.flatten(specs[0], expand_composites=True):
     # None has no components.
     return specs[0]
-  return values.PerReplica.Spec(values=specs)
+  return values.TensorPerReplica.Spec(values=specs)
 
 
 class EagerReader:

@@ -37,7 +37,7 @@ def reduce(
   components = extended.all_components(value)
   sums, counts = [], []
   for component, device in zip(
-    components, extended.worker_devices, strict=True
+    components, extended.replica_devices, strict=True
   ):
     with tf.device(device):
       tensor = tf.convert_to_tensor(component)

@@ -39,6 +39,8 @@ def create(
   kind = _kind(kwargs)
   aggregation = kwargs.pop("aggregation", None) or tf.VariableAggregation.NONE
   _check_member(aggregation, tf.VariableAggregation, "aggregation", kwargs)
+  # TensorFlow may pass the member of its first version's enum.
+  aggregation = tf.VariableAggregation[aggregation.name]
   if _can_leave_graph(kwargs.get("initial_value")):
     # Not a part of the function being traced, which is one for all.
     with tf.init_scope():
@@ -101,7 +103,7 @@ def _components(
     own = dict(kwargs)
     if replica:
       first = components[0]
-      name = first.name.partition(":")[0]
+      name = kwargs.get("name") or "Variable"
       own["name"] = f"{name}/replica_{replica}"
       if tf.executing_eagerly():
         # Whatever the first one drew at random, all start with it.

@@ -16,7 +16,6 @@ from stratagem.strategies import context
 from stratagem.strategies import creation
 from stratagem.strategies import engine
 from stratagem.strategies import regroup as regroup_lib
-from stratagem.strategies import replica_ids
 from stratagem.strategies import value_context
 from stratagem.strategies import variable as variable_lib
 
@@ -48,7 +47,6 @@ class StrategyExtended:
     self._container_strategy = container_strategy
     self._devices = tuple(devices)
     self.last_run: engine.Report | None = None
-    self.replica_ids = replica_ids.ReplicaIds(self._devices)
     # Whether functions called by replicas in eager mode hold collectives.
     self.joins_collectives = False
     self.collectives = collectives_lib.Collectives(self._devices)
@@ -66,6 +64,11 @@ class StrategyExtended:
   @property
   def worker_devices(self) -> tuple[str, ...]:
     """The full name of each replica's device."""
+    return self._devices
+
+  @property
+  def replica_devices(self) -> tuple[str, ...]:
+    """Where each replica computes; the empty name for anywhere."""
     return self._devices
 
   @property

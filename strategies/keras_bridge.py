@@ -59,13 +59,12 @@ class Bridge:
     """The counterpart of a replica's context, to be entered with it."""
     if context.strategy.extended.is_default:
       return None
-    kept = self._spare.get(context.component)
-    if kept:
-      # Another thread may take what was there: `pop` alone is safe.
-      spare = kept.pop()
-      spare.serve(context)
-      return spare
-    return _TfReplicaContext(self.as_tf_strategy, context)
+    try:
+      spare = self._spare[context.component].pop()
+    except (KeyError, IndexError):
+      return _TfReplicaContext(self.as_tf_strategy, context)
+    spare.serve(context)
+    return spare
 
   def give_back(self, tf_context: Any) -> None:
     """Keeps a counterpart for the next run; it takes long to make one."""

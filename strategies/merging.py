@@ -18,6 +18,7 @@ from stratagem.strategies import tensor_nest
 
 if TYPE_CHECKING:
   from stratagem.strategies import extended as extended_lib
+  from stratagem.strategies import replica_context
 
 
 class Merges:
@@ -49,6 +50,7 @@ class Merges:
 
   def call(
     self,
+    replica: "replica_context.ReplicaContext",
     merge_fn: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -56,7 +58,10 @@ class Merges:
     """Adds a merge; returns what stands for its result in the body."""
     if not self.within_reach:
       raise RuntimeError(NESTED)
-    merge = Merge(self._extended, self._outer, merge_fn, (args, kwargs))
+    merge = Merge(self._extended, merge_fn, (args, kwargs))
+    with self._outer.as_default(), replica.left():
+      merge.trace()
+    merge.stand_in()
     self.made.append(merge)
     return merge.result
 
@@ -82,7 +87,6 @@ class Merge:
   def __init__(
     self,
     extended: "extended_lib.StrategyExtended",
-    outer: Any,
     merge_fn: Callable[..., Any],
     arguments: Any,
   ) -> None:
@@ -93,17 +97,25 @@ class Merge:
     self._arguments = tensor_nest.TensorNest(arguments, self._body)
     self.inputs = tuple(self._arguments.tensors)
     self._results: list[tensor_nest.TensorNest] = []
+    self._function: Any = None
+    self.result: Any = None
+    self.cut = segments.Cut(0, ())
     # Which of the function's outputs is each tensor of the results.
     self._places: list[int] = []
-    with outer.as_default(), tf.device(None):
-      self._function = self._traced()
+
+  def stand_in(self) -> None:
+    """Puts placeholders for the results into the body, where it is cut."""
     position = len(self._body.get_operations())
     stand_ins = self._stand_ins()
     self.result = self._results[0].rebuilt(stand_ins)
     self.cut = segments.Cut(position, tuple(stand_ins))
 
-  def _traced(self) -> Any:
-    """The merge as a function of all replicas' inputs, in turn."""
+  def trace(self) -> None:
+    """Traces the merge as a function of all replicas' inputs, in turn.
+
+    To be called in cross-replica context, in the graph of the caller of
+    `run`.
+    """
     count = len(self.inputs)
 
     def merge(*tensors: tf.Tensor) -> list[tf.Tensor]:
@@ -132,7 +144,7 @@ class Merge:
 
     specs = [tf.TensorSpec(t.shape, t.dtype) for t in self.inputs]
     function = tf.function(merge, autograph=False)
-    return function.get_concrete_function(*(specs * self._size))
+    self._function = function.get_concrete_function(*(specs * self._size))
 
   def _stand_ins(self) -> list[tf.Tensor]:
     """Placeholders for one replica's part of the result."""

@@ -117,3 +117,7 @@ def _first(strategy: Any, value: Any) -> Any:
   if isinstance(value, values_lib.DistributedValues):
     value = value.values[0]
   return strategy.extended.to_all(value)
+
+
+# What `isinstance(variable, sg.Mirrored)` goes by.
+values_lib.Mirrored.register(MirroredVariable)

@@ -18,6 +18,7 @@ from stratagem.strategies import merging
 from stratagem.strategies import random_ops
 from stratagem.strategies import regroup as regroup_lib
 from stratagem.strategies import replica_context
+from stratagem.strategies import replica_ids
 from stratagem.strategies import segments as segments_lib
 from stratagem.strategies import tensor_nest
 
@@ -39,7 +40,7 @@ class TraceOnceContext(replica_context.ReplicaContext):
   @property
   def replica_id_in_sync_group(self) -> tf.Tensor:
     """See `ReplicaContext.replica_id_in_sync_group`."""
-    return self._strategy.extended.replica_ids.read()
+    return replica_ids.read(self.num_replicas_in_sync)
 
   @property
   def devices(self) -> list[str]:
@@ -52,7 +53,7 @@ class TraceOnceContext(replica_context.ReplicaContext):
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
   ) -> Any:
-    return self._merges.call(merge_fn, args, kwargs)
+    return self._merges.call(self, merge_fn, args, kwargs)
 
   def reduce_leaves(self, op: Any, leaves: list[Any], options: Any) -> Any:
     """See `ReplicaContext.reduce_leaves`."""
@@ -110,7 +111,27 @@ def run(
   arguments = _Arguments((args, kwargs), extended.num_replicas_in_sync)
   traced = _trace(extended, fn, arguments)
   random_ops.check(traced.body, UnsuitedError)
+  _keep(traced)
   return _Execution(extended, arguments, traced).run()
+
+
+# The attribute of a graph that holds what was traced for it.
+_KEPT = "_stratagem_traces"
+
+
+def _keep(traced: "_Traced") -> None:
+  """Keeps a trace as long as the function that it is part of.
+
+  The branches of its conditions and loops are functions that TensorFlow
+  forgets with it, but its segments call them.
+  """
+  graph = tf.compat.v1.get_default_graph()
+  while getattr(graph, "outer_graph", None) is not None:
+    if not hasattr(graph.outer_graph, "outer_graph"):
+      break
+    graph = graph.outer_graph
+  kept = getattr(graph, _KEPT, ())
+  setattr(graph, _KEPT, (*kept, traced))
 
 
 class _Arguments:
