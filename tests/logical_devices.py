@@ -14,7 +14,8 @@ COUNT = 8
 FEWEST = 4
 
 
-def _configure() -> None:
+def configure() -> None:
+  """Splits the one CPU, unless it is split already."""
   (cpu,) = tf.config.list_physical_devices("CPU")
   if tf.config.get_logical_device_configuration(cpu) is None:
     part = tf.config.LogicalDeviceConfiguration()
@@ -33,7 +34,7 @@ def _configure() -> None:
     )
 
 
-_configure()
+configure()
 
 
 def names(count: int) -> list[str]:

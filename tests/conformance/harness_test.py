@@ -138,6 +138,29 @@ class DetectionTest(parameterized.TestCase):
     self.assertIn("TypeError: no", outcome.details[0])
 
 
+class RequirementTest(parameterized.TestCase):
+  def _judge(self, *names):
+    needy = Program(run=_adds.run, requires=names)
+    return _judge(needy, lambda value: value)
+
+  def test_a_program_waits_for_the_name_it_requires(self):
+    finding = self._judge("MirroredStrategy", "Telepathy")
+    self.assertIs(finding.verdict, table.Verdict.MISSING)
+    self.assertEqual(finding.details, ("stratagem has no `Telepathy`",))
+
+  @parameterized.parameters("experimental.Telepathy", "telepathy.Sender")
+  def test_a_name_may_stand_in_another(self, name):
+    self.assertIs(self._judge(name).verdict, table.Verdict.MISSING)
+
+  @parameterized.parameters("MirroredStrategy", "experimental.ValueContext")
+  def test_runs_once_the_name_is_there(self, name):
+    self.assertIs(self._judge(name).verdict, table.Verdict.AGREE)
+
+  def test_upstream_has_every_name_that_a_program_requires(self):
+    for tested in table.all_programs():
+      self.assertEmpty(tested.lacks(tf.distribute), tested.name)
+
+
 class ErrorTest(absltest.TestCase):
   def _differences(self, theirs, ours, mentions=()):
     return comparison.differences(

@@ -31,6 +31,9 @@ class Program:
       both sides do the same arithmetic.
     devices: Whether the devices of plain tensors must agree. Those of the
       components of distributed values and variables always must.
+    requires: Names of `dist` that the program uses and that stratagem may
+      not have yet, such as "experimental.ValueContext". Until it has them all
+      the program is not run.
   """
 
   run: Callable[..., Any]
@@ -38,6 +41,11 @@ class Program:
   modes: Sequence[str] = (EAGER,)
   tolerance: float = 0.0
   devices: bool = True
+  requires: Sequence[str] = ()
+
+  def lacks(self, dist: Any) -> tuple[str, ...]:
+    """Which of the names it requires `dist` does not have."""
+    return tuple(name for name in self.requires if not _has(dist, name))
 
   @property
   def area(self) -> str:
@@ -58,6 +66,13 @@ class Program:
   def wants(self) -> tuple[str, ...]:
     """The names of the function's parameters."""
     return tuple(inspect.signature(self.run).parameters)
+
+
+def _has(dist: Any, name: str) -> bool:
+  first, _, rest = name.partition(".")
+  if not hasattr(dist, first):
+    return False
+  return not rest or _has(getattr(dist, first), rest)
 
 
 def program(**options: Any) -> Callable[[Callable[..., Any]], Program]:

@@ -12,6 +12,7 @@ _MARKS = {
   table.Verdict.DIFFERS: "DIFFERS",
   table.Verdict.DELIBERATE: "deliberate",
   table.Verdict.STALE: "STALE",
+  table.Verdict.MISSING: "not yet",
   table.Verdict.BROKEN: "BROKEN",
   table.Verdict.NOT_APPLICABLE: ".",
 }

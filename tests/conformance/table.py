@@ -30,9 +30,15 @@ class Verdict(enum.Enum):
   DELIBERATE = "deliberate difference"
   # Listed in `differences.py`, but both sides agree.
   STALE = "listed as a difference, but agrees"
+  # Stratagem lacks a name that the program requires; it was not run.
+  MISSING = "not there yet"
   # The program itself fails upstream, so it shows nothing.
   BROKEN = "fails upstream"
   NOT_APPLICABLE = "not applicable"
+
+
+# With these alone, a table is as it should be.
+FINE = frozenset({Verdict.AGREE, Verdict.DELIBERATE, Verdict.MISSING})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +93,13 @@ def all_cases() -> list[Case]:
 
 def judge(case: Case, *, upstream: Any, ours: Any) -> Finding:
   """Runs a case on both sides and compares."""
+  lacking = case.program.lacks(ours)
+  if lacking:
+    return Finding(
+      case=case,
+      verdict=Verdict.MISSING,
+      details=tuple(f"stratagem has no `{name}`" for name in lacking),
+    )
   theirs = _run(case, upstream)
   if theirs.result is None:
     return Finding(

@@ -168,7 +168,7 @@ def several_in_one_step(dist, strategy, wrap):
   return step(), step()
 
 
-@program()
+@program(requires=["experimental.CommunicationOptions"])
 def large(dist, strategy, wrap):
   """A value larger than a pack, beside a small one."""
 
@@ -252,7 +252,7 @@ def gradient(dist, strategy, wrap):
   return step()
 
 
-@program(strategies=SEVERAL)
+@program(strategies=SEVERAL, requires=["ReductionToOneDevice"])
 def differing_shapes(dist, strategy):
   """Values of different shapes cannot be reduced."""
 

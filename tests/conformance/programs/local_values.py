@@ -38,7 +38,7 @@ def what_the_function_is_told(dist, strategy):
   ]
 
 
-@program()
+@program(requires=["experimental.ValueContext"])
 def value_context(dist):
   """`ValueContext` by itself."""
   context = dist.experimental.ValueContext(1, 2)

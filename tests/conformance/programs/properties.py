@@ -40,7 +40,7 @@ def classes(dist, strategy):
 
 @program(strategies=EVERY)
 def replica_context_says(dist, strategy):
-  """A replica context tells its strategy, id, devices, replicas."""
+  """A replica context tells its strategy, id, replicas."""
 
   def replica_fn():
     context = dist.get_replica_context()
@@ -48,11 +48,16 @@ def replica_context_says(dist, strategy):
       "class": isinstance(context, dist.ReplicaContext),
       "strategy": context.strategy is strategy,
       "id": context.replica_id_in_sync_group,
-      "devices": context.devices,
       "replicas": context.num_replicas_in_sync,
     }
 
   return strategy.run(replica_fn)
+
+
+@program(strategies=EVERY)
+def devices_of_a_replica(dist, strategy):
+  """A replica context tells its devices."""
+  return strategy.run(lambda: dist.get_replica_context().devices)
 
 
 @program(modes=["function"])
@@ -90,7 +95,10 @@ def short_and_long_device_names(dist):
   return strategy.extended.worker_devices, one.extended.worker_devices
 
 
-@program(strategies=NO_STRATEGY)
+@program(
+  strategies=NO_STRATEGY,
+  requires=["ReductionToOneDevice", "HierarchicalCopyAllReduce"],
+)
 def cross_device_ops(dist):
   """Each way to reduce that `MirroredStrategy` takes gives the same sum."""
   sums = {}
@@ -142,7 +150,13 @@ def options(dist):
   }
 
 
-@program(strategies=NO_STRATEGY)
+@program(
+  strategies=NO_STRATEGY,
+  requires=[
+    "experimental.CommunicationOptions",
+    "experimental.CommunicationImplementation",
+  ],
+)
 def communication_options(dist):
   """`CommunicationOptions` checks what it is given."""
   make = dist.experimental.CommunicationOptions

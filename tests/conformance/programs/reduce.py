@@ -314,7 +314,7 @@ def variables_of_each_replica(strategy):
   return [strategy.reduce(op, v, axis=None) for op in ("SUM", "MEAN")]
 
 
-@program(strategies=SEVERAL)
+@program(strategies=SEVERAL, requires=["ReductionToOneDevice"])
 def differing_shapes(dist, strategy):
   """Values of different shapes cannot be reduced without an axis."""
   strategy = dist.MirroredStrategy(
