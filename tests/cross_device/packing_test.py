@@ -46,11 +46,7 @@ class PlanTest(tf.test.TestCase, parameterized.TestCase):
     shapes = [tf.TensorShape(s) for s in ([2], [100], [3])]
     packs = packing.plan(shapes, [tf.float32] * 3, alone_bytes=400)
     self.assertCountEqual(
-      packs,
-      [
-        packing.Pack(members=(0, 2), sizes=(2, 3)),
-        packing.Pack(members=(1,), sizes=()),
-      ],
+      [(p.members, p.sizes) for p in packs], [((0, 2), (2, 3)), ((1,), ())]
     )
 
   def test_leaves_alone_what_has_an_unknown_shape(self):
@@ -96,8 +92,15 @@ class PlanTest(tf.test.TestCase, parameterized.TestCase):
   ):
     shapes, dtypes = tensors
     for p in packing.plan(shapes, dtypes, alone_bytes, pack_bytes):
-      sizes = tuple(shapes[m].num_elements() for m in p.members)
-      self.assertEqual(p.sizes, () if len(p.members) == 1 else sizes)
+      own = [shapes[m] for m in p.members]
+      if len(own) == 1:
+        self.assertEqual(p.sizes, ())
+      elif p.flat:
+        self.assertEqual(p.sizes, tuple(s.num_elements() for s in own))
+      else:
+        # Side by side along the first axis, the only one that differs.
+        self.assertEqual(p.sizes, tuple(s[0] for s in own))
+        self.assertLen({tuple(s[1:]) for s in own}, 1)
 
   @hypothesis.given(_tensors(_SHAPES), _SIZES, _SIZES)
   @hypothesis.settings(deadline=None)
@@ -142,6 +145,12 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
     packs = packing.plan([t.shape for t in tensors], [tf.int32] * 2)
     (vector,) = packing.pack(packs, tensors)
     self.assertAllEqual(vector, [1, 2, 3, 4, 5])
+
+  def test_tensors_alike_but_for_the_first_axis_are_side_by_side(self):
+    tensors = [tf.constant([[1, 2], [3, 4]]), tf.constant([[5, 6]])]
+    packs = packing.plan([t.shape for t in tensors], [tf.int32] * 2)
+    (whole,) = packing.pack(packs, tensors)
+    self.assertAllEqual(whole, [[1, 2], [3, 4], [5, 6]])
 
   def test_works_in_a_tf_function_where_a_shape_is_unknown(self):
     @tf.function(
