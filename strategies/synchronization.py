@@ -44,7 +44,9 @@ def all_reduce(
     reduced.update(zip(dense, parts, strict=True))
   if sparse:
     slices = replica.reduce_leaves(op, [flat[i] for i in sparse], options)
-    reduced.update(zip(sparse, slices, strict=True))
+    # In a graph all replicas are given one tensor; each makes it its own.
+    own = tf.nest.map_structure(tf.identity, slices, expand_composites=True)
+    reduced.update(zip(sparse, own, strict=True))
   ordered = [reduced[i] for i in range(len(flat))]
   return tf.nest.pack_sequence_as(value, ordered)
 

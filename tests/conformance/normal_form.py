@@ -137,8 +137,11 @@ def _array(value: np.ndarray) -> Node:
 
 
 def _constant(value: Any) -> Node:
-  text = value.name if isinstance(value, enum.Enum) else repr(value)
-  return Node(kind=type(value).__name__, facts={"value": text})
+  kind = type(value).__name__
+  if isinstance(value, enum.Enum):
+    # TensorFlow has some enums twice; members of the two are equal.
+    return Node(kind=kind.removesuffix("V2"), facts={"value": value.name})
+  return Node(kind=kind, facts={"value": repr(value)})
 
 
 def _raised(value: program_lib.Raised) -> Node:
