@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
 from typing import Any, TYPE_CHECKING
+import weakref
 
 import tensorflow as tf
 
@@ -47,6 +48,10 @@ class StrategyExtended:
     self._container_strategy = container_strategy
     self._devices = tuple(devices)
     self.last_run: engine.Report | None = None
+    # What runs a `tf.function` on all replicas, by that function.
+    self.whole_functions: weakref.WeakKeyDictionary[Any, Any] = (
+      weakref.WeakKeyDictionary()
+    )
     # Whether functions called by replicas in eager mode hold collectives.
     self.joins_collectives = False
     self.collectives = collectives_lib.Collectives(self._devices)

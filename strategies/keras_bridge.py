@@ -69,6 +69,8 @@ class Bridge:
   def give_back(self, tf_context: Any) -> None:
     """Keeps a counterpart for the next run; it takes long to make one."""
     if tf_context is not None:
+      # It must not hold what the user's function held.
+      tf_context.serve(None)
       self._spare.setdefault(tf_context.component, []).append(tf_context)
 
 
@@ -225,10 +227,10 @@ class _TfReplicaContext(tf.distribute.ReplicaContext):
   ) -> None:
     super().__init__(tf_strategy, replica_id_in_sync_group=context.component)
     self.component = context.component
-    self._ours = context
+    self._ours: Any = context
 
-  def serve(self, context: "replica_context_lib.ReplicaContext") -> None:
-    """Stands for another context of the same replica."""
+  def serve(self, context: "replica_context_lib.ReplicaContext | None") -> None:
+    """Stands for another context of the same replica, or for none."""
     self._ours = context
 
   @property

@@ -16,18 +16,19 @@ _lock = threading.Lock()
 _numbers = resources.PerReplicaResource([])
 
 
-def read(replicas: int) -> tf.Tensor:
-  """The number of the replica for which the trace is run.
+def make(replicas: int) -> None:
+  """Makes the numbers of so many replicas, before they can be read."""
+  with _lock, tf.init_scope(), tf.device("/device:CPU:0"):
+    for number in range(len(_numbers.handles), replicas):
+      _numbers.add(_variable(number))
 
-  Args:
-    replicas: how many there are.
+
+def read() -> tf.Tensor:
+  """The number of the replica for which the trace is run.
 
   Returns:
     A scalar int32 tensor.
   """
-  with _lock, tf.init_scope(), tf.device("/device:CPU:0"):
-    for number in range(len(_numbers.handles), replicas):
-      _numbers.add(_variable(number))
   value = tf.raw_ops.ReadVariableOp(
     resource=_numbers.handles[0], dtype=tf.int32
   )

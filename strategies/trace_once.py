@@ -40,7 +40,7 @@ class TraceOnceContext(replica_context.ReplicaContext):
   @property
   def replica_id_in_sync_group(self) -> tf.Tensor:
     """See `ReplicaContext.replica_id_in_sync_group`."""
-    return replica_ids.read(self.num_replicas_in_sync)
+    return replica_ids.read()
 
   @property
   def devices(self) -> list[str]:
@@ -108,6 +108,7 @@ def run(
   Raises:
     UnsuitedError: if it has to run once for each replica.
   """
+  replica_ids.make(extended.num_replicas_in_sync)
   arguments = _Arguments((args, kwargs), extended.num_replicas_in_sync)
   traced = _trace(extended, fn, arguments)
   random_ops.check(traced.body, UnsuitedError)

@@ -16,10 +16,6 @@ from stratagem.strategies import inherited_autograph
 if TYPE_CHECKING:
   from stratagem.strategies import extended as extended_lib
 
-_made: "weakref.WeakKeyDictionary[Any, weakref.WeakKeyDictionary[Any, Any]]" = (
-  weakref.WeakKeyDictionary()
-)
-
 
 def is_function(fn: Callable[..., Any]) -> bool:
   """Whether `fn` is a `tf.function`."""
@@ -33,7 +29,7 @@ def run(
   kwargs: dict[str, Any],
 ) -> Any:
   """Runs a `tf.function` on all replicas, as one `tf.function`."""
-  made = _made.setdefault(extended, weakref.WeakKeyDictionary())
+  made = extended.whole_functions
   whole = made.get(fn)
   if whole is None:
     whole = made[fn] = _whole(weakref.ref(extended), weakref.ref(fn))

@@ -17,6 +17,13 @@ _PRIVATE = re.compile(
 )
 
 
+# What has no public way at all, each in the one file that gives its reason.
+_OPENINGS = {
+  "strategies/checkpointing.py": "tensorflow.__internal__.types.Tensor",
+  "strategies/inherited_autograph.py": "tensorflow.__internal__.autograph",
+}
+
+
 def complaints(source: source_lib.Source) -> list[str]:
   """Each place where `source` uses what is not public."""
   found = {
@@ -25,8 +32,18 @@ def complaints(source: source_lib.Source) -> list[str]:
     )
     for reference in source_lib.references(source)
     if _PRIVATE.match(reference.name)
+    and not _is_opening(source.path, reference.name)
   }
   return list(found.values())
+
+
+def _is_opening(path: str, name: str) -> bool:
+  opening = _OPENINGS.get(path)
+  return opening is not None and (
+    opening == name
+    or opening.startswith(f"{name}.")
+    or name.startswith(f"{opening}.")
+  )
 
 
 class PublicTensorFlowTest(parameterized.TestCase):

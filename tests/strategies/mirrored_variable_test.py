@@ -446,7 +446,14 @@ class AttributesTest(_VariableTestCase):
 
     def used():
       v = _variable(strategy, aggregation=_Aggregation.SUM)
-      wrap(lambda: strategy.run(lambda: v.assign_add(1.0)))()
+
+      def replica_fn():
+        v.assign_add(1.0)
+
+      def step():
+        strategy.run(replica_fn)
+
+      wrap(step)()
       return [weakref.ref(v), *(weakref.ref(c) for c in v.values)]
 
     dead = used()
