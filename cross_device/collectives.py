@@ -13,6 +13,7 @@ import zlib
 import tensorflow as tf
 
 from stratagem.cluster import devices as devices_lib
+from stratagem.cross_device import arrivals
 from stratagem.cross_device import reduce_op as reduce_op_lib
 from stratagem.cross_device import resources
 
@@ -21,6 +22,8 @@ ReduceOp = reduce_op_lib.ReduceOp
 # A replica that waits longer than this for the others fails. Long enough for
 # the first step of a large model on a slow machine to be compiled.
 TIMEOUT_SECONDS = 300.0
+# After this long, the log says for whom the others wait.
+WARN_SECONDS = 30.0
 
 # Upstream's own groups count from 1; a process may use both.
 _group_keys = itertools.count(1 << 20)
@@ -40,6 +43,7 @@ class Collectives:
     self._devices = tuple(devices)
     self.timeout_seconds = timeout_seconds
     self._group_key = next(_group_keys)
+    self.arrivals = arrivals.Arrivals(len(self._devices), WARN_SECONDS)
     self._order: resources.PerReplicaResource | None = None
 
   def all_reduce(
@@ -66,12 +70,13 @@ class Collectives:
       if op is ReduceOp.MEAN:
         values /= len(self._devices)
       return tf.IndexedSlices(values, indices, leaf.dense_shape)
-    total = tf.raw_ops.CollectiveReduceV2(
-      input=leaf,
-      merge_op="Add",
-      final_op="Id",
-      **self._common(f"reduce/{leaf.dtype.name}/{leaf.shape}", member),
-    )
+    with tf.control_dependencies([self.arrivals.count(member)]):
+      total = tf.raw_ops.CollectiveReduceV2(
+        input=leaf,
+        merge_op="Add",
+        final_op="Id",
+        **self._common(f"reduce/{leaf.dtype.name}/{leaf.shape}", member),
+      )
     if leaf.shape.rank is not None:
       total = tf.ensure_shape(total, leaf.shape)
     return total / len(self._devices) if op is ReduceOp.MEAN else total
@@ -104,10 +109,11 @@ class Collectives:
     return tf.ensure_shape(joined, shape)
 
   def _gather_equal(self, leaf: tf.Tensor, member: int) -> tf.Tensor:
-    return tf.raw_ops.CollectiveGatherV2(
-      input=leaf,
-      **self._common(f"gather/{leaf.dtype.name}/{leaf.shape}", member),
-    )
+    with tf.control_dependencies([self.arrivals.count(member)]):
+      return tf.raw_ops.CollectiveGatherV2(
+        input=leaf,
+        **self._common(f"gather/{leaf.dtype.name}/{leaf.shape}", member),
+      )
 
   def _common(self, what: str, member: int) -> dict[str, Any]:
     """The arguments that all collectives share.

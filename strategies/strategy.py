@@ -140,11 +140,28 @@ class Strategy:
     self.require_cross_replica("run")
     with self.scope():
       if tf.executing_eagerly():
-        if whole_function.is_function(fn) and self.num_replicas_in_sync > 1:
-          return whole_function.run(self._extended, fn, args, kwargs or {})
-      else:
-        fn = inherited_autograph.convert(fn)
+        return self._run_eagerly(fn, tuple(args), kwargs or {})
+      fn = inherited_autograph.convert(fn)
       return self._extended.call_for_each_replica(fn, tuple(args), kwargs)
+
+  def _run_eagerly(
+    self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+  ) -> Any:
+    collectives = self._extended.collectives
+    try:
+      if whole_function.is_function(fn) and self.num_replicas_in_sync > 1:
+        return whole_function.run(self._extended, fn, args, kwargs)
+      return self._extended.call_for_each_replica(fn, args, kwargs)
+    except (
+      tf.errors.DeadlineExceededError,
+      tf.errors.CancelledError,  # What else was running, if it failed first.
+    ) as error:
+      message = collectives.arrivals.explain(collectives.timeout_seconds)
+      if message is None:
+        raise
+      raise tf.errors.DeadlineExceededError(
+        error.node_def, error.op, message
+      ) from error
 
   def reduce(
     self,
