@@ -1,6 +1,7 @@
 """stratagem: an independent implementation of TensorFlow's `tf.distribute`."""
 
 from stratagem import _tensorflow as _tensorflow  # First: it may refuse.
+from stratagem import experimental
 from stratagem.cluster.logical_cpus import make_logical_cpus
 from stratagem.cross_device.reduce_op import ReduceOp
 from stratagem.cross_device.values import DistributedValues
@@ -53,6 +54,8 @@ __all__ = [
   "in_cross_replica_context",
   # and devices to try it on.
   "make_logical_cpus",
+  # What upstream has as experimental.
+  "experimental",
 ]
 
 _inherited_autograph.leave_alone(__name__)
