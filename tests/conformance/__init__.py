@@ -7,7 +7,8 @@ asks for what it needs by the names of its parameters: `dist` is the module,
 compared, side by side: values, nesting, kinds of values, devices, errors.
 
 `table.py` says with which strategies and modes each program runs,
-`differences.py` where stratagem differs on purpose, and
+`differences.py` where stratagem differs on purpose. A program that `requires` a
+name that stratagem does not have yet waits for it. And
 
     python -m tests.conformance --filter=run --format=markdown
 
