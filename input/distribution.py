@@ -23,8 +23,8 @@ def distribute_dataset(
   """Splits each batch of a dataset over the replicas of one worker.
 
   Args:
-    dataset: batched by the global batch size. A batch smaller than the number
-      of replicas leaves some of them an empty one.
+    dataset: batched by the global batch size. A last batch
+      smaller than the number of replicas leaves some of them an empty one.
     replica_devices: the device of each replica.
     options: how to feed the replicas.
 
@@ -34,7 +34,8 @@ def distribute_dataset(
   Raises:
     TypeError: if `dataset` isn't a `tf.data.Dataset`, or its elements can't be
       split.
-    ValueError: if `dataset` isn't batched.
+    ValueError: if `dataset` isn't batched, or by a static size that is
+      smaller than the number of replicas.
     NotImplementedError: if `options` ask for one pipeline a replica.
 
   References:

@@ -27,7 +27,9 @@ def split(dataset: tf.data.Dataset, replicas: int) -> tf.data.Dataset:
     `dataset`'s elements. For one replica, `dataset` as it is.
 
   Raises:
-    ValueError: if the element holds a tensor without a first axis.
+    ValueError: if the element holds a tensor without a first axis, or one
+      that is known to be smaller than the number of replicas. (A last batch
+      may be, and a batch whose size is not static.)
     TypeError: if it holds what can't be split.
   """
   if replicas == 1:
@@ -56,12 +58,22 @@ def _check(spec: Any, element_spec: Any, replicas: int) -> None:
       "tensors from the dataset, or use `distribute_datasets_from_function`, "
       "which splits nothing."
     )
-  if getattr(spec, "shape", None) is not None and spec.shape.rank == 0:
+  shape = getattr(spec, "shape", None)
+  if shape is None or shape.rank is None:
+    return
+  if shape.rank == 0:
     raise ValueError(
       f"The dataset must be batched by the global batch size, to be split "
       f"over {replicas} replicas; its `element_spec` is {element_spec}, where "
       f"{spec} has no first axis. Write `dataset.batch(global_batch_size)`, "
       "or use `distribute_datasets_from_function`, which splits nothing."
+    )
+  if shape[0] is not None and shape[0] < replicas:
+    raise ValueError(
+      "The global batch size must be at least the number of replicas; got "
+      f"batches of {shape[0]} for {replicas} replicas, which leaves some "
+      "without any example at every step. Use a larger batch, or fewer "
+      "replicas."
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from stratagem import input as input_lib
+from stratagem.input import splitting
 from tests.input import steps
 
 _range = tf.data.Dataset.range
@@ -41,9 +42,6 @@ _DATASETS = {
   "odd_dropping": lambda: _range(17).batch(7, drop_remainder=True),
   "even_dropping": lambda: _range(17).batch(8, drop_remainder=True),
   "fewer_than_replicas": lambda: _range(5).batch(3),
-  "fewer_than_replicas_dropping": lambda: _range(5).batch(
-    2, drop_remainder=True
-  ),
   "ones": lambda: _range(3).batch(1),
   "nothing": lambda: _range(0).batch(4),
   "mapped": lambda: _range(10).batch(4).map(lambda x: 2 * x),
@@ -63,7 +61,7 @@ _DATASETS = {
   "of_batches": lambda: _range(12).batch(3).batch(2),
   "structured": lambda: _structured().batch(4),
   "one_in_a_tuple": lambda: _range(6).map(lambda x: (x,)).batch(4),
-  "sizes_differ": lambda: _range(6).batch(4).map(lambda x: (x, tf.range(3))),
+  "sizes_differ": lambda: _range(6).batch(4).map(lambda x: (x, tf.range(5))),
   "ragged": lambda: _growing(7).ragged_batch(4),
   "ragged_dropping": lambda: _growing(9).ragged_batch(4, drop_remainder=True),
   "ragged_twice": lambda: (
@@ -146,6 +144,14 @@ class SplittingTest(tf.test.TestCase, parameterized.TestCase):
       input_lib.distribute_dataset(make(), steps.devices(2))
     # One replica needs no batches.
     input_lib.distribute_dataset(make(), steps.devices(1))
+
+  def test_a_batch_smaller_than_the_replicas_is_refused_at_once(self):
+    dataset = _range(6).batch(2, drop_remainder=True)
+    self.assertEqual(splitting.split(dataset, 2).cardinality(), 3)
+    with self.assertRaisesRegex(
+      ValueError, "got batches of 2 for 4 replicas.*Use a larger batch"
+    ):
+      splitting.split(dataset, 4)
 
   def test_a_scalar_of_unknown_rank_is_refused_when_it_comes(self):
     dataset = tf.data.Dataset.from_generator(
