@@ -60,6 +60,14 @@ PAIRS: tuple[pair_lib.Pair, ...] = (
     rounds=15,
   ),
   pair_lib.against_upstream(
+    "eager_run_alone",
+    "eager_run",
+    arguments={"replicas": 8, "adds": False},
+    target=0.10,
+    processes=2,
+    rounds=15,
+  ),
+  pair_lib.against_upstream(
     "eager_all_reduce",
     "eager_all_reduce",
     arguments={"replicas": 8},
