@@ -10,7 +10,7 @@ def check(value: Any, axis: int) -> None:
   """Refuses what can't be gathered along `axis`.
 
   Raises:
-    TypeError: if `value` is sparse, or `axis` isn't an int.
+    NotImplementedError: if `value` is sparse.
     ValueError: if `value` has no such axis.
   """
   if isinstance(value, tf.IndexedSlices | tf.SparseTensor | tf.RaggedTensor):

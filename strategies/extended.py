@@ -96,10 +96,6 @@ class StrategyExtended:
     """Whether shapes must be known when functions are traced: on TPU."""
     return False
 
-  # ---------------------------------------------------------------------
-  # Running
-  # ---------------------------------------------------------------------
-
   def call_for_each_replica(
     self,
     fn: Callable[..., Any],
@@ -108,10 +104,6 @@ class StrategyExtended:
   ) -> Any:
     """Runs `fn` on every replica. See `Strategy.run`."""
     return engine.run(self, fn, tuple(args), dict(kwargs or {}))
-
-  # ---------------------------------------------------------------------
-  # Variables
-  # ---------------------------------------------------------------------
 
   def create_variable(
     self, next_creator: Callable[..., Any], **kwargs: Any
@@ -216,10 +208,6 @@ class StrategyExtended:
 
   def _components(self, var: Any) -> tuple[Any, ...]:
     return getattr(var, "values", (var,))
-
-  # ---------------------------------------------------------------------
-  # Values of all replicas
-  # ---------------------------------------------------------------------
 
   @property
   def host_device(self) -> str:

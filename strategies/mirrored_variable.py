@@ -29,19 +29,7 @@ class MirroredVariable(variable.DistributedVariable):
 
   _synchronization = tf.VariableSynchronization.ON_WRITE
 
-  def _write(
-    self,
-    method: str,
-    value: Any,
-    use_locking: bool,
-    name: str | None,
-    read_value: bool,
-  ) -> Any:
-    kwargs: dict[str, Any] = {
-      "use_locking": use_locking,
-      "name": name,
-      "read_value": read_value,
-    }
+  def _write(self, method: str, value: Any, **kwargs: Any) -> Any:
     replica = self._replica()
     if replica is None:
       return self._write_each(method, value, **kwargs)

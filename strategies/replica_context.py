@@ -178,7 +178,7 @@ class ReplicaContext:
 
     Raises:
       ValueError: if a tensor has no such axis.
-      TypeError: if a value is sparse.
+      NotImplementedError: if a value is sparse.
       RuntimeError: if this replica's context isn't the one in force.
 
     References:
@@ -206,10 +206,6 @@ class ReplicaContext:
       return strategy.extended.all_gather_leaves(leaves, axis, options)
 
     return self._merge_call(merge, (leaves,), {})
-
-  def device_scope(self) -> contextlib.AbstractContextManager[Any]:
-    """Places operations on this replica's device."""
-    return tf.device(self.devices[0])
 
   def _require_in_force(self, method: str) -> None:
     mode = context.current()

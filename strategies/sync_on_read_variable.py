@@ -53,19 +53,7 @@ class SyncOnReadVariable(variable.DistributedVariable):
         total = tf.cast(total / len(values), self.dtype)
       return total
 
-  def _write(
-    self,
-    method: str,
-    value: Any,
-    use_locking: bool,
-    name: str | None,
-    read_value: bool,
-  ) -> Any:
-    kwargs: dict[str, Any] = {
-      "use_locking": use_locking,
-      "name": name,
-      "read_value": read_value,
-    }
+  def _write(self, method: str, value: Any, **kwargs: Any) -> Any:
     replica = self._replica()
     if replica is not None:
       component = self._components[replica]

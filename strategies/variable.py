@@ -69,10 +69,6 @@ class DistributedVariable(
     for component in components:
       setattr(component, _CONTAINER, weakref.ref(self))
 
-  # ---------------------------------------------------------------------
-  # Which component
-  # ---------------------------------------------------------------------
-
   @property
   def values(  # type: ignore[override]
     self,
@@ -127,10 +123,6 @@ class DistributedVariable(
       with tf.device(component.device):
         results.append(fn(replica, component))
     return results
-
-  # ---------------------------------------------------------------------
-  # Attributes
-  # ---------------------------------------------------------------------
 
   @property
   def name(self) -> str:
@@ -231,10 +223,6 @@ class DistributedVariable(
       + ">"
     )
 
-  # ---------------------------------------------------------------------
-  # Reading
-  # ---------------------------------------------------------------------
-
   def value(self) -> tf.Tensor:
     """The value of the component in use."""
     return self._read()
@@ -301,10 +289,6 @@ class DistributedVariable(
   def __complex__(self) -> complex:
     return complex(self.numpy())
 
-  # ---------------------------------------------------------------------
-  # Writing
-  # ---------------------------------------------------------------------
-
   def assign(
     self,
     value: Any,
@@ -318,7 +302,13 @@ class DistributedVariable(
     become one is the variable's aggregation. In cross-replica context a
     `PerReplica` or `Mirrored` gives each component its own.
     """
-    return self._write("assign", value, use_locking, name, read_value)
+    return self._write(
+      "assign",
+      value,
+      use_locking=use_locking,
+      name=name,
+      read_value=read_value,
+    )
 
   def assign_add(
     self,
@@ -328,7 +318,13 @@ class DistributedVariable(
     read_value: bool = True,
   ) -> Any:
     """Adds to the variable. See `assign`."""
-    return self._write("assign_add", delta, use_locking, name, read_value)
+    return self._write(
+      "assign_add",
+      delta,
+      use_locking=use_locking,
+      name=name,
+      read_value=read_value,
+    )
 
   def assign_sub(
     self,
@@ -338,16 +334,15 @@ class DistributedVariable(
     read_value: bool = True,
   ) -> Any:
     """Subtracts from the variable. See `assign`."""
-    return self._write("assign_sub", delta, use_locking, name, read_value)
+    return self._write(
+      "assign_sub",
+      delta,
+      use_locking=use_locking,
+      name=name,
+      read_value=read_value,
+    )
 
-  def _write(
-    self,
-    method: str,
-    value: Any,
-    use_locking: bool,
-    name: str | None,
-    read_value: bool,
-  ) -> Any:
+  def _write(self, method: str, value: Any, **kwargs: Any) -> Any:
     raise NotImplementedError
 
   def _write_each(
